@@ -1,0 +1,47 @@
+# Everything a developer does with this project. `make help` lists it.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+BIN := .venv/bin
+STEP = @printf '== %s\n'
+
+.PHONY: help up test check values bench crds docs clean format
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.venv/.synced: pyproject.toml uv.lock scripts/setup
+	@scripts/setup
+
+up: .venv/.synced ## run AIM Engine on a local cluster on this machine
+	@$(BIN)/aim up
+
+check: .venv/.synced ## format, lint, types, imports and the tests of pure values
+	$(STEP) 'format and lint'
+	@$(BIN)/ruff format --check --quiet .
+	@$(BIN)/ruff check --quiet .
+	$(STEP) 'types'
+	@$(BIN)/pyright --warnings
+	$(STEP) 'imports'
+	@$(BIN)/lint-imports --no-cache
+	$(STEP) 'tests of values'
+	@$(BIN)/pytest -q -n 2 tests/api tests/core tests/manifests tests/controllers
+
+test: check ## check, then every other test, on a real Kubernetes API server
+	$(STEP) 'tests on the real parts (the first run builds Kubernetes, which takes some minutes)'
+	@$(BIN)/pytest -q -n 4 --dist loadgroup tests/kube tests/registry tests/downloader tests/local tests/cluster
+
+bench: .venv/.synced ## measure speed and memory; the figures are in docs/performance.md
+	@$(BIN)/python -m tests.bench
+
+crds: .venv/.synced ## write deploy/crds from the types in src/aim_engine/api
+	@$(BIN)/aim crds --directory deploy/crds
+
+docs: .venv/.synced ## build the documentation; a broken link fails
+	@$(BIN)/python -m scripts.docs
+
+format: .venv/.synced ## format the code and mend what the linter can mend
+	@$(BIN)/ruff format --quiet .
+	@$(BIN)/ruff check --quiet --fix .
+
+clean: ## remove what the targets above made inside this folder
+	rm -rf .venv .pytest_cache .ruff_cache .hypothesis .import_linter_cache site dist

@@ -1,0 +1,1 @@
+"""The operator runtime: connection, client, informers, queue, controllers, leases, events. It knows nothing of AIM."""
