@@ -1,6 +1,6 @@
 """Every environment variable and flag of the operator, read once into one frozen value.
 
-Flags are spelled as Go programs take them: one dash or two, `--flag=value` or `--flag value`, and for switches `--flag`,
+Flags are spelled as Go programs take them: one dash or two, `--flag=value` or `--flag value`; a switch is `--flag`,
 `--flag=true` or `--flag=false`, so that manifests written for other operators keep working.
 """
 
