@@ -16,7 +16,7 @@ class UsageError(Exception):
     """The command line or the environment is wrong; the text is one sentence that says where and what is expected."""
 
 
-class HelpAsked(Exception):  # noqa: N818 - it is no error
+class HelpAsked(Exception):
     """The user asked for the list of flags."""
 
 

@@ -1,6 +1,7 @@
 """The client against a peer that answers as told."""
 
 import pytest
+from tests.kube.peer import hangs_up, peer, refuses, says, waits
 
 from aim_engine.kube import errors
 from aim_engine.kube.client import Client, Selection
@@ -8,7 +9,6 @@ from aim_engine.kube.errors import Fenced, Timeout, TooManyRequests, Unparsable,
 from aim_engine.kube.resource import PODS, Resource
 from aim_engine.kube.timings import Timings
 from aim_engine.objects import Key, ObjectMeta, Wire
-from tests.kube.peer import hangs_up, peer, refuses, says, waits
 
 KEY = Key("team", "web")
 FAST = Timings().scaled(0.01)

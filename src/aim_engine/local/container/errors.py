@@ -17,5 +17,5 @@ class StartError(LocalError):
     """A container could not be started; Kubernetes shows it as terminated with reason StartError and code 128."""
 
 
-class ContainerGone(LocalError):  # noqa: N818 - a state, not a mistake
+class ContainerGone(LocalError):
     """The container has ended."""
