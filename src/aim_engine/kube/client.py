@@ -24,6 +24,7 @@ RAW: Any = dict
 
 APPLY = "application/apply-patch+yaml"
 MERGE = "application/merge-patch+json"
+STRATEGIC = "application/strategic-merge-patch+json"
 OPERATIONS = "application/json-patch+json"
 METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
@@ -162,11 +163,19 @@ class Client:
                     raise from_status(decode(event.object, Status, call.doing), call.doing)
                 yield event
 
-    async def create(self, resource: Resource, manifest: Manifest, into: type[T] = RAW, *, manager: str = "") -> T:
-        """The new object; `AlreadyExists` if the name is taken."""
+    async def create(
+        self,
+        resource: Resource,
+        manifest: Manifest,
+        into: type[T] = RAW,
+        *,
+        manager: str = "",
+        subresource: str = "",
+    ) -> T:
+        """The new object; `AlreadyExists` if the name is taken. A subresource (`token`) is created of the one named."""
         namespace, name = manifest["metadata"].get("namespace", ""), manifest["metadata"].get("name", "")
         query = {"fieldManager": manager} if manager else {}
-        path = resource.path(namespace)
+        path = resource.path(namespace, name, subresource) if subresource else resource.path(namespace)
         call = Call("POST", path, "create", str(resource), str(Key(namespace, name)), query, _encode(manifest))
         return decode(await self._transport.answer(call), into, call.doing)
 
@@ -206,10 +215,15 @@ class Client:
         *,
         manager: str = "",
         subresource: str = "",
+        strategic: bool = False,
     ) -> T:
-        """The object after a merge patch (a mapping) or a JSON patch (a sequence of operations)."""
+        """The object after a merge patch (a mapping) or a JSON patch (a sequence of operations).
+
+        A `strategic` merge, which only built-in kinds know, adds to lists with a key instead of replacing them.
+        """
         query = {"fieldManager": manager} if manager else {}
-        kind = MERGE if isinstance(change, Mapping) else OPERATIONS
+        merge = STRATEGIC if strategic else MERGE
+        kind = merge if isinstance(change, Mapping) else OPERATIONS
         path = resource.path(*key, subresource)
         call = Call("PATCH", path, "patch", str(resource), str(key), query, _encode(change), kind)
         return decode(await self._transport.answer(call), into, call.doing)
