@@ -96,7 +96,8 @@ class Client:
     ) -> None:
         self.connection = connection
         self.timings = timings or Timings()
-        self._transport = Transport(connection, self.timings, fence=fence, observer=observer, agent=agent)
+        self.observer = observer or Observer()
+        self._transport = Transport(connection, self.timings, fence=fence, observer=self.observer, agent=agent)
 
     async def __aenter__(self) -> "Client":
         await self._transport.__aenter__()

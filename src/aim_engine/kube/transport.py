@@ -43,12 +43,14 @@ class Fence(Protocol):
         ...
 
 
-class Observer(Protocol):
-    """Is told of every call, for metrics."""
+class Observer:
+    """Is told of every call, for metrics; this one does nothing with it."""
 
     def called(self, call: "Call", code: int, seconds: float) -> None:
         """One attempt ended; `code` is 0 if there was no answer."""
-        ...
+
+    def watch_ended(self, resource: str) -> None:
+        """A watch ended, for whatever reason, and will be taken up again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +98,8 @@ class Transport:
         timings: Timings,
         *,
         fence: Fence | None = None,
-        observer: Observer | None = None,
-        agent: str = "aim-engine",
+        observer: Observer,
+        agent: str,
     ) -> None:
         self.connection = connection
         self.timings = timings
@@ -182,8 +184,7 @@ class Transport:
                 raise error.__cause__ from None
             raise Unreachable(f"can't {call.doing}: no answer from {self.connection.server}: {error}") from error
         finally:
-            if self._observer:
-                self._observer.called(call, code, time.perf_counter() - started)
+            self._observer.called(call, code, time.perf_counter() - started)
 
     def _payload(self, call: Call) -> bytes | FencedBody | None:
         if call.body is None or self._fence is None:

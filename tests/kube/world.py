@@ -1,0 +1,48 @@
+"""A scripted API server with a state of its own: one kind, a history of events, and a watch that can be hurt."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from aim_engine.kube.resource import Resource
+from aim_engine.objects import Key, ObjectMeta, Wire
+
+TOYS = Resource("toys.example.com", "v1", "toys", "Toy")
+
+
+class ToySpec(Wire):
+    size: int = 0
+
+
+class Toy(Wire):
+    metadata: ObjectMeta
+    spec: ToySpec = ToySpec()
+
+
+def toy(name: str, version: int, size: Any = 0, namespace: str = "team", **metadata: Any) -> dict[str, Any]:
+    """A toy as the server sends it; `size` may be nonsense."""
+    meta = {"namespace": namespace, "name": name, "resourceVersion": str(version), "uid": f"uid-{name}", **metadata}
+    return {"apiVersion": TOYS.api_version, "kind": "Toy", "metadata": meta, "spec": {"size": size}}
+
+
+def listing(version: int, *items: dict[str, Any], more: str = "") -> dict[str, Any]:
+    return {"metadata": {"resourceVersion": str(version), "continue": more}, "items": list(items)}
+
+
+def event(kind: str, item: dict[str, Any]) -> dict[str, Any]:
+    return {"type": kind, "object": item}
+
+
+def bookmark(version: int) -> dict[str, Any]:
+    return event("BOOKMARK", {"kind": "Toy", "metadata": {"resourceVersion": str(version)}})
+
+
+def key(name: str) -> Key:
+    return Key("team", name)
+
+
+async def until(true: Callable[[], bool | Awaitable[bool]], seconds: float = 10.0) -> None:
+    """Wait for a condition; a deadline turns waiting in vain into a failure."""
+    async with asyncio.timeout(seconds):
+        while not (await now if isinstance(now := true(), Awaitable) else now):  # noqa: ASYNC110 - any condition
+            await asyncio.sleep(0.005)
