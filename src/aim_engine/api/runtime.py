@@ -112,7 +112,7 @@ class ServiceRuntime(Wire):
         EnvVars,
         doc(
             "Environment variables. On a service they reach the inference containers and win over all others;"
-            "on a runtime config they reach inference containers, downloads and discovery, and are the place for"
+            " on a runtime config they reach inference containers, downloads and discovery, and are the place for"
             " credentials."
         ),
     ] = ()
