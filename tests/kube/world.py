@@ -44,5 +44,5 @@ def key(name: str) -> Key:
 async def until(true: Callable[[], bool | Awaitable[bool]], seconds: float = 10.0) -> None:
     """Wait for a condition; a deadline turns waiting in vain into a failure."""
     async with asyncio.timeout(seconds):
-        while not (await now if isinstance(now := true(), Awaitable) else now):  # noqa: ASYNC110 - any condition
+        while not (await now if isinstance(now := true(), Awaitable) else now):
             await asyncio.sleep(0.005)

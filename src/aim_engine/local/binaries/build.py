@@ -1,13 +1,14 @@
 """Builds a module of `kubernetes/` with Go."""
 
 import asyncio
+import shutil
 from collections import deque
 from collections.abc import Mapping
 from pathlib import Path
 
 from aim_engine.local.binaries import progress, toolchain
 from aim_engine.local.binaries.catalog import Module
-from aim_engine.local.binaries.errors import UnavailableError
+from aim_engine.local.binaries.errors import Unavailable
 from aim_engine.local.binaries.sources import Sources
 
 TICK_SECONDS = 5.0
@@ -17,16 +18,23 @@ async def build(module: Module, into: Path, sources: Sources) -> None:
     """Put the executable of `module` into `into`, under the name of each of its programs."""
     go = await toolchain.find(module.go, sources)
     environment = toolchain.environment(sources)
+    source = copied(module, into)
     with progress.step(f"fetching the Go modules of {module.folder}", "up to some minutes, once") as step:
-        packages = await _run([go, "list", "-deps", module.package], module, environment, step)
+        packages = await run([go, "list", "-deps", module.package], source, environment, step)
     executable = into / module.folder
     command = [go, "build", "-v", "-trimpath", "-buildvcs=false", "-ldflags", _link_flags(module)]
     expectation = f"about {module.minutes} minutes on two cores, once"
     with progress.step(f"building {', '.join(module.programs)} with Go", expectation) as step:
         step.advance(0, total=len(packages))
-        await _run([*command, "-o", str(executable), module.package], module, environment, step)
+        await run([*command, "-o", str(executable), module.package], source, environment, step)
+    shutil.rmtree(source)
     for program in module.programs:
         (into / program).symlink_to(executable.name)
+
+
+def copied(module: Module, into: Path) -> Path:
+    """A copy of the folder of `module`, so that an edit or a checkout during the minutes of a build does no harm."""
+    return shutil.copytree(module.directory, into / "source")
 
 
 def _link_flags(module: Module) -> str:
@@ -40,11 +48,11 @@ def _link_flags(module: Module) -> str:
     return " ".join(flags)
 
 
-async def _run(command: list[str], module: Module, environment: Mapping[str, str], step: progress.Step) -> list[str]:
-    """Run `command` in the module's folder and return its lines; each line it prints is a step forward."""
+async def run(command: list[str], source: Path, environment: Mapping[str, str], step: progress.Step) -> list[str]:
+    """Run `command` in `source` and return its lines; each line it prints is a step forward."""
     process = await asyncio.create_subprocess_exec(
         *command,
-        cwd=module.directory,
+        cwd=source,
         env=environment,
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
@@ -56,12 +64,13 @@ async def _run(command: list[str], module: Module, environment: Mapping[str, str
         async with asyncio.TaskGroup() as group:
             printed = group.create_task(process.stdout.read())
             group.create_task(_follow(process.stderr, last, step))
+    except asyncio.CancelledError:
+        process.terminate()
+        raise
     finally:
-        if process.returncode is None:
-            process.terminate()
-        await process.wait()
-    if process.returncode:
-        raise UnavailableError(f"`go {command[1]}` in {module.directory} failed: {' '.join(last)}")
+        code = await process.wait()
+    if code:
+        raise Unavailable(f"`go {command[1]}` failed: {' '.join(last)}")
     return printed.result().decode().splitlines()
 
 

@@ -45,7 +45,8 @@ class Module(NamedTuple):
     @property
     def key(self) -> str:
         """Names this version in the cache: it changes with everything that the executable is made from."""
-        digest = hashlib.sha256(repr((self, platform.system(), platform.machine())).encode())
+        parts = (self.programs, self.package, self.stamped, platform.system(), platform.machine())
+        digest = hashlib.sha256(repr(parts).encode())
         for file in sorted(file for file in self.directory.iterdir() if file.suffix in {".go", ".mod", ".sum"}):
             digest.update(f"\0{file.name}\0".encode() + file.read_bytes())
         return f"{self.folder}-{digest.hexdigest()[:16]}"

@@ -3,5 +3,5 @@
 from aim_engine.local.errors import LocalError
 
 
-class UnavailableError(LocalError):
+class Unavailable(LocalError):
     """This way does not work on this machine; the text says what it lacks, to stand inside a sentence."""

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from aim_engine.local.binaries import build, catalog, progress, release, shelf
 from aim_engine.local.binaries.catalog import Module
-from aim_engine.local.binaries.errors import UnavailableError
+from aim_engine.local.binaries.errors import Unavailable
 from aim_engine.local.binaries.sources import Sources
 from aim_engine.local.errors import LocalError
 
@@ -33,10 +33,10 @@ async def _fill(module: Module, scratch: Path, sources: Sources) -> None:
     for fill in FILLS:
         try:
             await fill(module, scratch, sources)
-        except UnavailableError as reason:
+        except Unavailable as reason:
             lacks.append(str(reason))
-            for leftover in scratch.iterdir():
-                leftover.unlink()
+            shutil.rmtree(scratch)
+            scratch.mkdir()
         else:
             return
     raise LocalError(_explain(module, sources, *lacks))

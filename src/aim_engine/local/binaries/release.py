@@ -12,7 +12,7 @@ import aiohttp
 
 from aim_engine.local.binaries import catalog, progress
 from aim_engine.local.binaries.catalog import Module
-from aim_engine.local.binaries.errors import UnavailableError
+from aim_engine.local.binaries.errors import Unavailable
 from aim_engine.local.binaries.sources import Sources
 
 CONNECT_SECONDS = 5.0
@@ -43,9 +43,9 @@ async def download(module: Module, into: Path, sources: Sources) -> None:
             for release, checksum in zip(releases, checksums, strict=True):
                 await _fetch(session, release, checksum, into)
     except TimeoutError as failure:
-        raise UnavailableError(f"{_hosts(sources)} did not answer within {CONNECT_SECONDS:.0f} s") from failure
+        raise Unavailable(f"{_hosts(sources)} did not answer within {CONNECT_SECONDS:.0f} s") from failure
     except (aiohttp.ClientError, OSError, tarfile.TarError) as failure:
-        raise UnavailableError(f"{_hosts(sources)} cannot be used: {failure}") from failure
+        raise Unavailable(f"{_hosts(sources)} cannot be used: {failure}") from failure
 
 
 def _hosts(sources: Sources) -> str:
@@ -54,10 +54,10 @@ def _hosts(sources: Sources) -> str:
 
 def _releases(module: Module, sources: Sources) -> list[Release]:
     if module is not catalog.CONTROL_PLANE:
-        raise UnavailableError(f"there is no release to download of {', '.join(module.programs)}")
+        raise Unavailable(f"there is no release to download of {', '.join(module.programs)}")
     architecture = ARCHITECTURES.get(platform.machine())
     if platform.system() != "Linux" or architecture is None:
-        raise UnavailableError(f"there is no release for {platform.system()} on {platform.machine()}")
+        raise Unavailable(f"there is no release for {platform.system()} on {platform.machine()}")
     kubernetes = f"{sources.kubernetes_releases}/{module.required('k8s.io/kubernetes')}/bin/linux/{architecture}"
     version = module.required("go.etcd.io/etcd/server/v3")
     etcd = f"{sources.etcd_releases}/{version}"
@@ -77,7 +77,7 @@ async def _checksum(session: aiohttp.ClientSession, release: Release) -> str:
             checksum, _, file = line.strip().partition(" ")
             if file.strip() in {"", release.file}:
                 return checksum
-    raise UnavailableError(f"{release.checksums} does not name {release.file}")
+    raise Unavailable(f"{release.checksums} does not name {release.file}")
 
 
 async def _fetch(session: aiohttp.ClientSession, release: Release, checksum: str, into: Path) -> None:
@@ -93,7 +93,7 @@ async def _fetch(session: aiohttp.ClientSession, release: Release, checksum: str
                 file.write(chunk)
                 step.advance(len(chunk), total=size)
     if digest.hexdigest() != checksum:
-        raise UnavailableError(f"{release.address} has the checksum {digest.hexdigest()} instead of {checksum}")
+        raise Unavailable(f"{release.address} has the checksum {digest.hexdigest()} instead of {checksum}")
     if target.suffix == ".gz":
         target = _unpacked(target)
     target.chmod(0o755)
@@ -106,7 +106,7 @@ def _unpacked(archive: Path) -> Path:
         member = next((member for member in files if member.isfile() and member.name.endswith("/etcd")), None)
         content = files.extractfile(member) if member else None
         if content is None:
-            raise UnavailableError(f"{archive.name} holds no etcd")
+            raise Unavailable(f"{archive.name} holds no etcd")
         with content, target.open("wb") as file:
             shutil.copyfileobj(content, file)
     archive.unlink()

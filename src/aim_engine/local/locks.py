@@ -1,0 +1,59 @@
+"""Locks on files that the kernel drops when their process ends."""
+
+import asyncio
+import fcntl
+import os
+import sys
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+
+from aim_engine.local.errors import LocalError
+
+POLL_SECONDS = 0.1
+
+
+@contextmanager
+def held(file: Path) -> Generator[None]:
+    """Hold `file`; raise LocalError if another process does."""
+    descriptor = os.open(file, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    try:
+        if not _take(descriptor):
+            raise LocalError(f"Another process holds {file}; end that one first.")
+        yield
+    finally:
+        os.close(descriptor)
+
+
+@asynccontextmanager
+async def awaited(file: Path) -> AsyncGenerator[None]:
+    """Hold `file`, after other processes have let go of it."""
+    descriptor = os.open(file, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    try:
+        if not _take(descriptor):
+            print(f"waiting for another process that holds {file}", file=sys.stderr, flush=True)
+            while not _take(descriptor):
+                await asyncio.sleep(POLL_SECONDS)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def is_held(file: Path) -> bool:
+    """Whether a living process holds `file`."""
+    try:
+        descriptor = os.open(file, os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        return not _take(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _take(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

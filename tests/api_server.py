@@ -1,0 +1,52 @@
+"""Calls an API server with nothing but the standard library, so that tests do not rest on the code they test."""
+
+import http.client
+import json
+import ssl
+import time
+import urllib.parse
+from typing import Any
+
+from aim_engine.local.control_plane import Cluster
+
+DEADLINE = 60.0
+
+
+class ApiServer:
+    """The API server of a local cluster, as its administrator sees it."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._host = urllib.parse.urlsplit(cluster.server).netloc
+        self._tls = ssl.create_default_context(cafile=cluster.ca_certificate)
+        self._tls.load_cert_chain(cluster.keys / "admin.crt", cluster.keys / "admin.key")
+
+    def request(
+        self, method: str, path: str, body: Any = None, *, content_type: str = "application/json"
+    ) -> tuple[int, Any]:
+        """Make one call; return the status code and what the server says, whatever it is."""
+        connection = http.client.HTTPSConnection(self._host, context=self._tls, timeout=DEADLINE)
+        try:
+            payload = None if body is None else json.dumps(body)
+            connection.request(method, path, payload, {"Content-Type": content_type})
+            response = connection.getresponse()
+            text = response.read().decode()
+        finally:
+            connection.close()
+        return response.status, json.loads(text) if text.startswith(("{", "[")) else text
+
+    def call(self, method: str, path: str, body: Any = None) -> Any:
+        """Make one call that has to succeed; return the object the server answers with."""
+        status, answer = self.request(method, path, body)
+        assert status < 300, f"{method} {path}: {status} {answer}"
+        return answer
+
+    def wait_for(self, path: str) -> Any:
+        """Wait until `path` exists; return the object."""
+        deadline = time.monotonic() + DEADLINE
+        while True:
+            status, answer = self.request("GET", path)
+            if status == 200:
+                return answer
+            assert status == 404, f"GET {path}: {status} {answer}"
+            assert time.monotonic() < deadline, f"{path} does not exist after {DEADLINE:.0f} s"
+            time.sleep(0.02)

@@ -1,0 +1,89 @@
+"""The real control plane that every test of one run shares, and a namespace of its own for each test.
+
+The process that runs pytest owns the cluster: the first test that asks for it has it started, in whichever xdist
+worker that is, and it ends with the owner, also if that is killed. A cluster that cannot start fails every test that
+needs it.
+"""
+
+import asyncio
+import concurrent.futures
+import contextlib
+import os
+import shutil
+import tempfile
+import uuid
+from collections.abc import Coroutine, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+from tests.api_server import ApiServer
+
+from aim_engine.local import foreign_crds, locks, shipped
+from aim_engine.local.control_plane import Cluster, find, start, stop
+from aim_engine.local.errors import LocalError
+
+DIRECTORY, OWNER = "AIM_TESTS_DIRECTORY", "AIM_TESTS_OWNER"
+T = TypeVar("T")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if not _is_worker(config):
+        os.environ[DIRECTORY] = tempfile.mkdtemp(prefix="aim-tests-")
+        os.environ[OWNER] = str(os.getpid())
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if not _is_worker(config):
+        directory = Path(os.environ[DIRECTORY])
+        _run(stop(directory / "cluster"))
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def cluster(request: pytest.FixtureRequest) -> Cluster:
+    """The control plane of this run, with our CRDs and those of KServe, the Gateway API and KEDA."""
+    capture = request.config.pluginmanager.getplugin("capturemanager")
+    with capture.global_and_fixture_disabled() if capture else contextlib.nullcontext():  # the first run has to build
+        return _run(_shared(Path(os.environ[DIRECTORY]), int(os.environ[OWNER])))
+
+
+@pytest.fixture(scope="session")
+def api_server(cluster: Cluster) -> ApiServer:
+    """Calls the API server of this run as an administrator, synchronously and without any code of ours."""
+    return ApiServer(cluster)
+
+
+@pytest.fixture
+def namespace(api_server: ApiServer) -> Iterator[str]:
+    """A fresh namespace, ready for pods; deleted after the test."""
+    name = f"test-{uuid.uuid4().hex[:10]}"
+    api_server.call("POST", "/api/v1/namespaces", {"metadata": {"name": name}})
+    api_server.wait_for(f"/api/v1/namespaces/{name}/serviceaccounts/default")
+    yield name
+    api_server.call("DELETE", f"/api/v1/namespaces/{name}")
+
+
+async def _shared(directory: Path, owner: int) -> Cluster:
+    failure = directory / "failure"
+    async with locks.awaited(directory / "lock"):
+        if failure.exists():
+            raise LocalError(failure.read_text())
+        if running := find(directory / "cluster"):
+            return running
+        try:
+            crds = (shipped.directory("deploy/crds"), *await foreign_crds.paths())
+            return await start(directory / "cluster", ephemeral=True, crds=crds, owner=owner)
+        except LocalError as reason:
+            failure.write_text(str(reason))
+            raise
+
+
+def _run(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Run `coroutine` on a loop of its own, away from the loops of the tests."""
+    with concurrent.futures.ThreadPoolExecutor(1) as executor:
+        return executor.submit(asyncio.run, coroutine).result()
+
+
+def _is_worker(config: pytest.Config) -> bool:
+    return hasattr(config, "workerinput")
