@@ -62,8 +62,9 @@ CONTROL_PLANE = Module(
     stamped=("k8s.io/component-base/version", "k8s.io/client-go/pkg/version"),
 )
 KSERVE = Module(folder="kserve", programs=("kserve",), minutes=5, package="github.com/kserve/kserve/cmd/manager")
+S3 = Module(folder="s3", programs=("versitygw",), minutes=3, package="github.com/versity/versitygw/cmd/versitygw")
 
-MODULES = (CONTROL_PLANE, KSERVE)
+MODULES = (CONTROL_PLANE, KSERVE, S3)
 
 
 def module_of(program: str) -> Module:
