@@ -28,6 +28,7 @@ T = TypeVar("T")
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    asyncio.set_event_loop(None)  # else looptime makes one for the first test without a loop, and nobody closes it
     if not _is_worker(config):
         os.environ[DIRECTORY] = tempfile.mkdtemp(prefix="aim-tests-")
         os.environ[OWNER] = str(os.getpid())
