@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 import pytest
 from tests.api_server import ApiServer
 
-from aim_engine.local import foreign_crds, locks, shipped
+from aim_engine.local import foreign_crds, locks
 from aim_engine.local.control_plane import Cluster, find, start, stop
 from aim_engine.local.errors import LocalError
 
@@ -73,7 +73,7 @@ async def _shared(directory: Path, owner: int) -> Cluster:
         if running := find(directory / "cluster"):
             return running
         try:
-            crds = (shipped.directory("deploy/crds"), *await foreign_crds.paths())
+            crds = (Path(__file__).parents[1] / "deploy" / "crds", *await foreign_crds.paths())
             return await start(directory / "cluster", ephemeral=True, crds=crds, owner=owner)
         except LocalError as reason:
             failure.write_text(str(reason))

@@ -11,6 +11,8 @@ from aim_engine.local.errors import LocalError
 
 SUBCOMMANDS = {
     "cluster": "Run a real Kubernetes control plane on this machine",
+    "kubectl": "Run kubectl against the local cluster",
+    "up": "Start a local cluster that knows the kinds of AIM Engine",
     "crds": "Print or write the CustomResourceDefinitions",
 }
 """Name of a subcommand -> its line in the help. The module `aim_engine.cli.<name>` holds it as `command`."""

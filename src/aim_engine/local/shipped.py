@@ -9,7 +9,7 @@ _PACKAGE = Path(aim_engine.__file__).parent
 
 
 def directory(name: str) -> Path:
-    """The folder that the project's root calls `name`, such as `deploy/crds`, from any working directory."""
+    """The folder that the project's root calls `name`, such as `kubernetes`, from any working directory."""
     places = (_PACKAGE / "_shipped" / name, _PACKAGE.parents[1] / name)
     for place in places:
         if place.is_dir():

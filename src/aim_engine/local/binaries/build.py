@@ -29,7 +29,8 @@ async def build(module: Module, into: Path, sources: Sources) -> None:
         await run([*command, "-o", str(executable), module.package], source, environment, step)
     shutil.rmtree(source)
     for program in module.programs:
-        (into / program).symlink_to(executable.name)
+        if program != executable.name:
+            (into / program).symlink_to(executable.name)
 
 
 def copied(module: Module, into: Path) -> Path:

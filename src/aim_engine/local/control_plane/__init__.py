@@ -14,6 +14,7 @@ Whatever ends the supervisor, the kernel ends its children.
 """
 
 from aim_engine.local.control_plane.cluster import Cluster, default_directory
-from aim_engine.local.control_plane.running import find, running, start, stop
+from aim_engine.local.control_plane.crds import install
+from aim_engine.local.control_plane.running import find, require, running, start, stop
 
-__all__ = ["Cluster", "default_directory", "find", "running", "start", "stop"]
+__all__ = ["Cluster", "default_directory", "find", "install", "require", "running", "start", "stop"]

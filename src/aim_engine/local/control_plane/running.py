@@ -31,6 +31,17 @@ def find(directory: Path) -> Cluster | None:
     return None
 
 
+def require(directory: Path) -> Cluster:
+    """The cluster that runs in `directory`; if none does, raise LocalError that says why and what to do."""
+    cluster = find(directory)
+    if cluster:
+        return cluster
+    failure = Files(directory).failure
+    if failure.exists():
+        raise LocalError(f"The cluster in {directory} is not running any more: {failure.read_text()}")
+    raise LocalError(f"No cluster is running in {directory}; `aim cluster start` starts one.")
+
+
 async def start(
     directory: Path,
     *,
@@ -47,7 +58,8 @@ async def start(
     """
     programs = (await binaries.find("kube-apiserver")).parent
     directory = directory.absolute()
-    directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+    directory.mkdir(parents=True, exist_ok=True)
+    directory.chmod(0o700)
     order = Order(
         directory=str(directory),
         programs=str(programs),

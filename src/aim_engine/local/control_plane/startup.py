@@ -8,7 +8,7 @@ from pathlib import Path
 
 import aiohttp
 
-from aim_engine.local.control_plane import certificates, components, kubeconfig
+from aim_engine.local.control_plane import certificates, components, crds, kubeconfig
 from aim_engine.local.control_plane.certificates import Authority
 from aim_engine.local.control_plane.cluster import Cluster, Files
 from aim_engine.local.control_plane.components import Ports, Setting
@@ -103,12 +103,8 @@ class _Start:
         await self._until_found("/readyz")
 
     async def crds(self) -> None:
-        """Install the CRDs, and wait until the API server serves their kinds."""
-        if not self._order.crds:
-            return
-        files = [f"--filename={path}" for path in self._order.crds]
-        await self._kubectl("apply", "--server-side", "--force-conflicts", *files)
-        await self._kubectl("wait", "--for=condition=Established", f"--timeout={START_SECONDS:.0f}s", *files)
+        if self._order.crds:
+            await crds.install(self.cluster, [Path(path) for path in self._order.crds])
 
     async def controllers(self) -> None:
         await self._launch("kube-controller-manager", components.controllers(self._setting))
@@ -148,20 +144,6 @@ class _Start:
                     return False
 
             await _until(found)
-
-    async def _kubectl(self, *arguments: str) -> None:
-        log = self._files.log("kubectl")
-        with log.open("ab") as output:
-            process = await asyncio.create_subprocess_exec(
-                Path(self._order.programs) / "kubectl",
-                f"--kubeconfig={self._files.kubeconfig}",
-                *arguments,
-                stdout=output,
-                stderr=output,
-            )
-            code = await process.wait()
-        if code:
-            raise LocalError(f"The CRDs cannot be installed; {last_words(log)}")
 
 
 async def _until(condition: Callable[[], Awaitable[bool]]) -> None:
