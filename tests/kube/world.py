@@ -41,8 +41,8 @@ def key(name: str) -> Key:
     return Key("team", name)
 
 
-async def until(true: Callable[[], bool | Awaitable[bool]], seconds: float = 10.0) -> None:
+async def until(true: Callable[[], bool | Awaitable[bool]], seconds: float = 10.0, every: float = 0.005) -> None:
     """Wait for a condition; a deadline turns waiting in vain into a failure."""
     async with asyncio.timeout(seconds):
         while not (await now if isinstance(now := true(), Awaitable) else now):
-            await asyncio.sleep(0.005)
+            await asyncio.sleep(every)

@@ -41,6 +41,15 @@ class Timings:
     lease_retry: float = 2.0
     """Between two attempts to take or renew the lease."""
 
+    lock: float = 30.0
+    """How long a short-lived lock is respected, and how long it is waited for."""
+    lock_poll: float = 0.1
+
+    event_window: float = 600.0
+    """Events that differ only in their message are counted over this long."""
+    event_refill: float = 300.0
+    """After a burst of events an object gets one more per this long."""
+
     shutdown: float = 8.0
     """What running passes get to finish when the process has to end."""
 
