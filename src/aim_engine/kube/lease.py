@@ -106,7 +106,7 @@ class Elector:
 
     async def acquire(self) -> None:
         """Return when the lease is ours."""
-        while not await self._attempt():  # noqa: ASYNC110 - the lease is on the server
+        while not await self._attempt():
             await asyncio.sleep(self._timings.lease_retry)
         self._status.set(1)
         log.info("became leader", lease=str(self._key), identity=self._identity)
