@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Any, Final, NamedTuple, TypeGuard, cast
 
-from aim_engine.kube.snapshot import Snapshot
+from aim_engine.kube.snapshot import KEPT_METADATA, Snapshot
 from aim_engine.objects import Manifest
 
 Owned = Mapping[str, Any]
@@ -57,11 +57,8 @@ def differences(planned: Manifest, snapshot: Snapshot, manager: str) -> list[Dif
     owned = ownership.tree() if ownership else None
     if ownership and ownership.api_version != planned["apiVersion"]:
         return [Difference("apiVersion", planned["apiVersion"], ownership.api_version)]
-    content = {
-        name: value for name, value in planned.items() if name not in ("apiVersion", "kind", "metadata", "status")
-    }
-    metadata = {name: value for name, value in planned["metadata"].items() if name not in ("name", "namespace")}
-    content["metadata"] = metadata
+    content = {name: value for name, value in planned.items() if name not in ("apiVersion", "kind", "status")}
+    content["metadata"] = {name: value for name, value in planned["metadata"].items() if name in KEPT_METADATA}
     return [*_compare(content, found, owned, "", False), *_disowned(owned or {}, content, "")]
 
 
@@ -70,8 +67,8 @@ def _compare(planned: object, found: object, owned: Owned | None, path: str, qua
         return
     if found is None:
         found = MISSING
-    if found is MISSING and owned is not None and not planned:
-        return  # the server drops zero values on arrival; they are ours all the same
+    if found is MISSING and not planned and (owned is not None or _is_list(planned)):
+        return  # the server drops zero values on arrival; they stay ours, save empty lists, which nobody owns
     if _is_map(planned) and planned and (found is MISSING or _is_map(found)):
         there: Mapping[str, Any] = found if _is_map(found) else {}
         for name, value in planned.items():
