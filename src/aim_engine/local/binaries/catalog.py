@@ -63,8 +63,9 @@ CONTROL_PLANE = Module(
 )
 KSERVE = Module(folder="kserve", programs=("kserve",), minutes=5, package="github.com/kserve/kserve/cmd/manager")
 S3 = Module(folder="s3", programs=("versitygw",), minutes=3, package="github.com/versity/versitygw/cmd/versitygw")
+REGISTRY = Module(folder="registry", programs=("registry",), minutes=2)
 
-MODULES = (CONTROL_PLANE, KSERVE, S3)
+MODULES = (CONTROL_PLANE, KSERVE, S3, REGISTRY)
 
 
 def module_of(program: str) -> Module:

@@ -1,0 +1,208 @@
+"""What a registry has: repositories and tags, page by page.
+
+A listing that breaks off keeps what came before and says why it is not whole; whether that is enough is for the caller
+to decide.
+"""
+
+import re
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
+
+import msgspec
+from yarl import URL
+
+from aim_engine.registry import distribution, failures
+from aim_engine.registry.credentials import Credential
+from aim_engine.registry.decoding import NotUnderstood, decode
+from aim_engine.registry.distribution import Distribution, Request
+from aim_engine.registry.endpoint import Endpoint
+from aim_engine.registry.errors import MalformedAnswer, RegistryError
+from aim_engine.registry.exchange import Answer, Party, Question
+from aim_engine.registry.limits import Limits
+from aim_engine.registry.reference import DOCKER_HUB, is_repository
+from aim_engine.registry.transport import Transport
+
+T = TypeVar("T")
+
+CATALOG = "its catalog"
+GHCR = "ghcr.io"
+DOCKER_HUB_LISTING = "https://hub.docker.com"
+GITHUB_API = "https://api.github.com"
+GITHUB_PAGE = 100
+GITHUB_HEADERS = {"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28"}
+
+_LINK = re.compile(r"<([^>]*)>((?:\s*;\s*[\w*-]+\s*=\s*(?:\"[^\"]*\"|[^\s;,\"]+))*)")
+_NEXT = re.compile(r";\s*rel\s*=\s*\"?next\"?(?=$|[\s;])", re.IGNORECASE)
+
+
+class Listing(msgspec.Struct, frozen=True):
+    """Names in the registry's order, each once, and why there may be more."""
+
+    names: tuple[str, ...] = ()
+    failure: RegistryError | None = None
+
+    @property
+    def complete(self) -> bool:
+        return self.failure is None
+
+
+class Page(msgspec.Struct, frozen=True):
+    """Names, and where the next ones are."""
+
+    names: Sequence[str]
+    next: str | None
+
+
+class _Tags(msgspec.Struct):
+    tags: tuple[str, ...] | None = None
+
+
+class _Catalog(msgspec.Struct):
+    repositories: tuple[str, ...] | None = None
+
+
+class _Named(msgspec.Struct):
+    name: str
+
+
+class _HubPage(msgspec.Struct):
+    results: tuple[_Named, ...]
+    next: str | None = None
+
+
+class Listings:
+    """Asks registries, Docker Hub's listing and GitHub's packages for what they have."""
+
+    def __init__(
+        self, transport: Transport, source: Distribution, limits: Limits, *, docker_hub: str, github: str
+    ) -> None:
+        self._transport = transport
+        self._source = source
+        self._limits = limits
+        self._docker_hub = URL(docker_hub)
+        self._github = URL(github)
+
+    async def tags(self, endpoint: Endpoint, repository: str, credential: Credential | None) -> Listing:
+        """The tags of a repository."""
+        path = endpoint.path(repository)
+        request = self._request(endpoint, repository, f"repository:{path}:pull", credential)
+
+        async def page(where: str) -> Page:
+            answer = await self._source.read(msgspec.structs.replace(request, path=where))
+            asked = distribution.party(endpoint), repository
+            return Page(_decoded(answer.body, _Tags, *asked).tags or (), _next_link(answer, *asked))
+
+        return await self._collect(f"{path}/tags/list?n={self._limits.page_size}", page)
+
+    async def catalog(self, endpoint: Endpoint, credential: Credential | None) -> Listing:
+        """The repositories of a whole registry; of a mirror with a prefix those behind it, without it."""
+        request = self._request(endpoint, CATALOG, "registry:catalog:*", credential)
+
+        async def page(where: str) -> Page:
+            answer = await self._source.read(msgspec.structs.replace(request, path=where))
+            asked = distribution.party(endpoint), CATALOG
+            paths = _decoded(answer.body, _Catalog, *asked).repositories or ()
+            return Page([name for path in paths if (name := endpoint.name(path))], _next_link(answer, *asked))
+
+        return _repositories(await self._collect(f"_catalog?n={self._limits.page_size}", page))
+
+    async def docker_hub(self, namespace: str) -> Listing:
+        """The public repositories of a Docker Hub namespace."""
+        party = Party("Docker Hub's listing", DOCKER_HUB, self._docker_hub.authority, DOCKER_HUB)
+        subject = f"namespace {namespace}"
+        first = self._docker_hub / "v2/namespaces" / namespace / "repositories"
+
+        async def page(where: str) -> Page:
+            answer = await self._ask(self._question(party, URL(where), subject))
+            found = _decoded(answer.body, _HubPage, party, subject)
+            names = [f"{namespace}/{repository.name}" for repository in found.results]
+            return Page(names, str(_same_host(answer.url, found.next, party, subject)) if found.next else None)
+
+        return _repositories(await self._collect(str(first.with_query(page_size=self._limits.hub_page_size)), page))
+
+    async def github_packages(self, organisation: str, credential: Credential) -> Listing:
+        """The container packages of a GitHub organisation, as repositories of ghcr.io."""
+        party = Party("GitHub's package listing", GHCR, self._github.authority, GHCR)
+        subject = f"organisation {organisation}"
+        packages = self._github / "orgs" / organisation / "packages"
+        headers = {**GITHUB_HEADERS, "Authorization": f"Bearer {credential.password}"}
+
+        async def page(where: str) -> Page:
+            url = packages.with_query(package_type="container", per_page=GITHUB_PAGE, page=where)
+            question = self._question(party, url, subject)
+            answer = await self._ask(msgspec.structs.replace(question, credential=credential, headers=headers))
+            found = _decoded(answer.body, tuple[_Named, ...], party, subject)
+            names = [f"{organisation}/{package.name}" for package in found]
+            return Page(names, str(int(where) + 1) if len(found) >= GITHUB_PAGE else None)
+
+        return _repositories(await self._collect("1", page))
+
+    async def _collect(self, first: str, page: Callable[[str], Awaitable[Page]]) -> Listing:
+        """All names from the first page on; a page that fails ends it, and is told beside what came before."""
+        names: dict[str, None] = {}
+        where: str | None = first
+        seen: set[str] = set()
+        try:
+            while where is not None and where not in seen and len(seen) < self._limits.pages:
+                seen.add(where)
+                found = await page(where)
+                names.update(dict.fromkeys(found.names))
+                where = found.next
+        except RegistryError as failure:
+            return Listing(tuple(names), failure)
+        if where is None:
+            return Listing(tuple(names))
+        why = "the pages of its listing lead in a circle" if where in seen else "its listing has too many pages"
+        return Listing(tuple(names), MalformedAnswer(f"{why}; narrow the pattern, or name the repositories"))
+
+    async def _ask(self, question: Question) -> Answer:
+        answer = await self._transport.ask(question)
+        if answer.status != 200:
+            raise failures.of_status(answer, question)
+        return answer
+
+    def _question(self, party: Party, url: URL, subject: str) -> Question:
+        return Question(party=party, url=url, subject=subject, most_bytes=self._limits.page_bytes)
+
+    def _request(self, endpoint: Endpoint, subject: str, scope: str, credential: Credential | None) -> Request:
+        return Request(
+            endpoint=endpoint,
+            path="",
+            subject=subject,
+            scope=scope,
+            most_bytes=self._limits.page_bytes,
+            credential=credential,
+        )
+
+
+def _repositories(listing: Listing) -> Listing:
+    """Only names that can be asked for."""
+    return msgspec.structs.replace(listing, names=tuple(name for name in listing.names if is_repository(name)))
+
+
+def _decoded(body: bytes, kind: type[T], party: Party, subject: str) -> T:
+    try:
+        return decode(body, kind)
+    except NotUnderstood:
+        why = "its listing is not understood; check that it is a registry, and any proxy on the way"
+        raise failures.malformed(party, subject, why) from None
+
+
+def _next_link(answer: Answer, party: Party, subject: str) -> str | None:
+    """The path of the next page that the Link headers name."""
+    for header in answer.headers.getall("Link", []):
+        for target, parameters in _LINK.findall(header):
+            if _NEXT.search(parameters):
+                return _same_host(answer.url, target, party, subject).raw_path_qs
+    return None
+
+
+def _same_host(current: URL, target: str, party: Party, subject: str) -> URL:
+    """The next page's address; credentials and trust do not follow to another host."""
+    try:
+        url = current.join(URL(target))
+    except ValueError:
+        url = URL()
+    if url.host != current.host:
+        raise failures.malformed(party, subject, "the next page of its listing is at another host; check the registry")
+    return current.origin().join(url.relative())

@@ -1,0 +1,163 @@
+"""Requests with bounds, retries and typed failures, over one pool of connections."""
+
+import asyncio
+import email.utils
+import ssl
+import time
+import weakref
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+
+import aiohttp
+
+import aim_engine
+from aim_engine.registry import failures
+from aim_engine.registry.cache import Expiring
+from aim_engine.registry.credentials import Credential
+from aim_engine.registry.errors import ConnectionLost, InvalidSetting, RateLimited, TimedOut
+from aim_engine.registry.exchange import Answer, Question
+from aim_engine.registry.limits import Limits
+from aim_engine.registry.proxies import Proxies
+
+TRANSIENT_STATUSES = frozenset({408, 500, 502, 503, 504})
+REMEMBERED_RATE_LIMITS = 1000
+HEADERS = {"User-Agent": f"aim-engine/{aim_engine.__version__}", "Accept-Encoding": "identity"}
+
+
+def trusting(ca_file: Path | None) -> ssl.SSLContext:
+    """The system's certificate authorities, and those of the file; raises InvalidSetting if it holds none."""
+    context = ssl.create_default_context()
+    if ca_file is None:
+        return context
+    try:
+        context.load_verify_locations(cafile=ca_file)
+    except ssl.SSLError:
+        raise InvalidSetting(f"AIM_REGISTRY_CA_FILE: {ca_file} holds no CA certificates in PEM form") from None
+    except OSError as error:
+        raise InvalidSetting(f"AIM_REGISTRY_CA_FILE: {ca_file} cannot be read: {error.strerror}") from error
+    return context
+
+
+class Transport:
+    """An async context that owns the connections; no more than so many to one host at a time."""
+
+    def __init__(self, limits: Limits, trust: ssl.SSLContext, proxies: Proxies) -> None:
+        self._limits = limits
+        self._trust = trust
+        self._proxies = proxies
+        self._slots: weakref.WeakValueDictionary[str, asyncio.Semaphore] = weakref.WeakValueDictionary()
+        self._rate_limits: Expiring[tuple[str, Credential | None], RateLimited] = Expiring(REMEMBERED_RATE_LIMITS)
+
+    async def __aenter__(self) -> "Transport":
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(ssl=self._trust, limit=0),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            headers=HEADERS,
+        )
+        return self
+
+    async def __aexit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+        await self._session.close()
+
+    async def ask(self, question: Question) -> Answer:
+        """The server's answer, whatever its status but 429; passing faults are retried."""
+        started = _now()
+        for pause in (*self._limits.retry_pauses, None):
+            again = pause is not None and _now() + pause - started < self._limits.request
+            try:
+                answer = await self._ask_once(question)
+                if answer.status not in TRANSIENT_STATUSES or not again:
+                    return answer
+            except (ConnectionLost, TimedOut):
+                if not again:
+                    raise
+            await asyncio.sleep(pause or 0)
+        raise AssertionError("the last try returns or raises")
+
+    async def _ask_once(self, question: Question) -> Answer:
+        asker = (question.party.host, question.credential)
+        waiting = self._rate_limits.get(asker)
+        if waiting:
+            raise self._rate_limited(question, self._rate_limits.seconds_left(asker))
+        host = question.party.host
+        slot = self._slots.get(host)
+        if slot is None:
+            self._slots[host] = slot = asyncio.Semaphore(self._limits.connections_per_host)
+        async with slot:
+            answer = await self._send(question)
+        pause = rate_limit_pause(answer, self._limits, time.time())
+        if pause is None:
+            return answer
+        failure = self._rate_limited(question, pause)
+        self._rate_limits.put(asker, failure, pause)
+        raise failure
+
+    async def _send(self, question: Question) -> Answer:
+        limits = self._limits
+        try:
+            async with (
+                asyncio.timeout(limits.request),
+                self._session.request(
+                    "GET" if question.form is None else "POST",
+                    question.url,
+                    headers=dict(question.headers),
+                    data=None if question.form is None else dict(question.form),
+                    timeout=aiohttp.ClientTimeout(total=None, connect=limits.connect),
+                    max_redirects=limits.redirects,
+                    proxy=self._proxies.on_the_way_to(question.url),
+                ) as response,
+            ):
+                body = await _read(response, question)
+                return Answer(response.url, response.status, response.headers, body)
+        except (aiohttp.ClientError, OSError) as error:
+            raise failures.of_network(error, question.party) from error
+
+    def _rate_limited(self, question: Question, pause: float) -> RateLimited:
+        party = question.party
+        advice = (
+            "wait" if question.credential else f"wait, or add a pull secret for {party.login} to get a higher limit"
+        )
+        return RateLimited(
+            f"{party.words} takes no more requests for now, it limits how many it answers: {advice}",
+            registry=party.registry,
+            host=party.host,
+            retry_after=pause,
+        )
+
+
+def rate_limit_pause(answer: Answer, limits: Limits, now: float) -> float | None:
+    """For how many seconds the server wants to be left alone; None if it does not."""
+    headers = answer.headers
+    exhausted = headers.get("X-RateLimit-Remaining") == "0" or "Retry-After" in headers
+    if answer.status != 429 and not (answer.status == 403 and exhausted):
+        return None
+    wanted = _seconds(headers, now)
+    return min(max(wanted, 1.0) if wanted is not None else limits.rate_limit_pause, limits.longest_rate_limit_pause)
+
+
+def _seconds(headers: Mapping[str, str], now: float) -> float | None:
+    after = headers.get("Retry-After", "").strip()
+    if after.isascii() and after.isdigit():
+        return float(after)
+    try:
+        return email.utils.parsedate_to_datetime(after).timestamp() - now
+    except ValueError:
+        pass
+    reset = headers.get("X-RateLimit-Reset") or headers.get("X-Retry-After") or ""
+    return float(reset) - now if reset.isascii() and reset.isdigit() else None
+
+
+async def _read(response: aiohttp.ClientResponse, question: Question) -> bytes:
+    """The body, as long as it is no longer than wanted."""
+    body = bytearray()
+    async for chunk in response.content.iter_any():
+        body += chunk
+        if len(body) > question.most_bytes:
+            why = f"its answer is larger than {question.most_bytes} bytes, which no proper one is"
+            raise failures.malformed(question.party, question.subject, why)
+    return bytes(body)
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
