@@ -113,5 +113,5 @@ BY_NAME: Final = {kind.name: kind for kind in KINDS}
 
 def manifest(resource: Wire) -> Manifest:
     """Return one of the eleven kinds as the API server takes it, with its apiVersion and kind."""
-    body: dict[str, Any] = msgspec.to_builtins(resource)
+    body: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(resource))
     return {"apiVersion": names.API_VERSION, "kind": type(resource).__name__, **body}

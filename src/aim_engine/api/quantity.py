@@ -22,18 +22,20 @@ _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "
 _BINARY = {"Ki": 1, "Mi": 2, "Gi": 3, "Ti": 4, "Pi": 5, "Ei": 6}
 _DECIMAL_SUFFIX = {power: suffix for suffix, power in _DECIMAL.items()}
 _BINARY_SUFFIX = {0: "", **{power: suffix for suffix, power in _BINARY.items()}}
-_SHAPE = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?")
+_SHAPE = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,4})?")
 _NANO = Decimal("1e-9")
 _CEILING = Decimal(2**63 - 1)
+_DIGITS = 400
+"""Far more than any quantity has, so that nothing is rounded on the way."""
 
 
 def parse(quantity: int | str) -> Decimal:
     """Return the exact number; raise ValueError for text that is no quantity."""
     number, suffix = _split(quantity)
-    with localcontext(prec=400):
+    with localcontext(prec=_DIGITS):
         if suffix in _BINARY:
             return number * 1024 ** _BINARY[suffix]
-        return number.scaleb(_exponent(suffix))
+        return number.scaleb(_DECIMAL[suffix] if suffix in _DECIMAL else int(suffix[1:]))
 
 
 def canonical(quantity: int | str) -> str:
@@ -42,15 +44,14 @@ def canonical(quantity: int | str) -> str:
     Like the server it keeps nothing finer than one nano and nothing beyond 2^63 - 1.
     """
     _, suffix = _split(quantity)
-    with localcontext(prec=400):
-        exact = parse(quantity)
-        number = min(max(exact.quantize(_NANO, rounding=ROUND_UP), -_CEILING), _CEILING)
+    with localcontext(prec=_DIGITS):
+        number = min(max(parse(quantity), -_CEILING), _CEILING).quantize(_NANO, rounding=ROUND_UP)
         if suffix in _BINARY and abs(number) >= 1024 and number == number.to_integral_value():
             return binary(int(number))
         digits, power = _thousands(number)
-        if suffix[:1] in ("e", "E") and suffix != "E":
-            return f"{digits}e{power}" if power else digits
+    if suffix in _DECIMAL or suffix in _BINARY:
         return f"{digits}{_DECIMAL_SUFFIX[power]}"
+    return f"{digits}e{power}" if power else digits
 
 
 def binary(number: int) -> str:
@@ -68,10 +69,6 @@ def _split(quantity: int | str) -> tuple[Decimal, str]:
             f"{quantity!r} is no quantity; write a number with an optional suffix, such as 500m, 2 or 16Gi"
         )
     return Decimal(shape[1]), shape[2] or ""
-
-
-def _exponent(suffix: str) -> int:
-    return _DECIMAL[suffix] if suffix in _DECIMAL else int(suffix[1:])
 
 
 def _thousands(number: Decimal) -> tuple[str, int]:
