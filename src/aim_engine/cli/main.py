@@ -10,6 +10,7 @@ from aim_engine.kube.errors import KubeError
 from aim_engine.local.errors import LocalError
 
 SUBCOMMANDS = {
+    "operator": "Run the operator",
     "cluster": "Run a real Kubernetes control plane on this machine",
     "kubectl": "Run kubectl against the local cluster",
     "up": "Start a local cluster that knows the kinds of AIM Engine",

@@ -1,0 +1,46 @@
+"""`aim operator`: run the operator until it is told to stop."""
+
+import os
+import platform
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from aim_engine.settings import Settings
+
+
+@click.command(
+    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False, "help_option_names": []},
+    add_help_option=False,
+)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def command(arguments: tuple[str, ...]) -> None:
+    """Run the operator."""
+    from aim_engine import settings
+
+    try:
+        told = settings.read(arguments, os.environ, platform.node() or f"unknown-{os.getpid()}")
+    except settings.HelpAsked:
+        click.echo(f"Usage: aim operator [FLAGS]\n\n{settings.usage()}")
+        return
+    except settings.UsageError as mistake:
+        click.echo(f"aim operator: {mistake}\n\n{settings.usage()}", err=True)
+        sys.exit(2)
+    run(told)
+
+
+def run(told: "Settings") -> None:
+    """Run until a signal comes; a failure that ends it is one sentence and exit code 1."""
+    import asyncio
+
+    from aim_engine.cli import logs, process
+    from aim_engine.kube.errors import KubeError
+
+    logs.configure(told)
+    try:
+        asyncio.run(process.run(told))
+    except (KubeError, ValueError, OSError) as failure:
+        click.echo(f"aim operator: {failure}", err=True)
+        sys.exit(1)

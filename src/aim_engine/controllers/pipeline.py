@@ -1,0 +1,208 @@
+"""The one loop for all kinds: look at the world, judge it, plan, carry the plan out, report.
+
+fetch ──► observe ──► judge ──► plan        a Walk: data, nothing written yet
+                                  │
+                     carry out ◄──┘         only if the judgement allows it
+                         │
+                         ▼
+                status, events, log         once, and only what changed
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Generic
+
+import msgspec
+import structlog
+
+from aim_engine.controllers.carrying_out import Executor, Outcome
+from aim_engine.controllers.concept import AimObject, Concept, Seen, Status, T, V
+from aim_engine.controllers.failures import PassFailed
+from aim_engine.core import conditions, plan, transitions
+from aim_engine.core.conditions import Judgement, Retry
+from aim_engine.core.parent import Parent
+from aim_engine.core.plan import Plan
+from aim_engine.core.transitions import Occurrence
+from aim_engine.kube.errors import Conflict, NotFound
+from aim_engine.kube.events import Recorder, Reference
+from aim_engine.kube.informer import Informer
+from aim_engine.objects import Condition, Key, Manifest
+
+log = structlog.get_logger("pipeline")
+
+AT_ONCE = 0.0
+
+
+@dataclass(frozen=True)
+class Timings:
+    """When to look again, in seconds."""
+
+    recheck: float = 60.0
+    """A reference or right that is missing: not all of them are watched."""
+    conflict: float = 0.05
+    """Another writer was faster; its change is on the way to our store."""
+
+
+@dataclass(frozen=True)
+class Walk(Generic[V]):
+    """One look at the world, and what to do about it."""
+
+    view: V
+    judgement: Judgement
+    plan: Plan
+
+
+@dataclass(frozen=True)
+class Pipeline(Generic[T, Seen, V]):
+    """Reconciles the objects of one kind."""
+
+    concept: Concept[T, Seen, V]
+    executor: Executor
+    recorder: Recorder
+    timings: Timings = Timings()
+    clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+
+    async def reconcile(self, key: Key) -> float | None:
+        """One pass over one object; tells after how many seconds to look again, if at all."""
+        item = self.informer.store.get(key)
+        if item is None:
+            return None
+        if item.metadata.deletion_timestamp:
+            return await self.let_go(item)
+        if self.concept.finalizers and self.concept.finalizers[0] not in item.metadata.finalizers:
+            wanted = plan.with_finalizer(item.metadata, self.concept.finalizers[0])
+            return await self.write_finalizers(item, wanted.wanted) or AT_ONCE
+        if plan.is_paused(item.metadata):
+            return None
+        now = self.clock()
+        walk = await self.look(item, now)
+        outcome = await self.carry_out(item, walk)
+        written = await self.report(item, walk, outcome, now)
+        return self.look_again(walk, outcome, written)
+
+    async def look(self, item: T, now: datetime) -> Walk[V]:
+        """Read the world, judge it and plan; nothing is written."""
+        seen = await self.concept.fetch(item, self.executor.cluster)
+        view = self.concept.observe(item, seen, now)
+        judgement = conditions.judge(
+            view.components, stored_conditions(item), now, extras=view.notes, words=self.concept.words
+        )
+        return Walk(view, judgement, self.concept.plan(item, view))
+
+    async def carry_out(self, item: T, walk: Walk[V]) -> Outcome:
+        """Do what was planned, if nothing forbids it."""
+        if not walk.judgement.decision.may_apply:
+            return Outcome()
+        parent = Parent(self.concept.resource.kind, self.concept.controller, item.metadata)
+        steps = plan.steps(walk.plan, parent, walk.view.config.label_propagation)
+        return await self.executor.carry_out(walk.plan, steps, self.concept.owner, force=self.concept.force)
+
+    async def report(self, item: T, walk: Walk[V], outcome: Outcome, now: datetime) -> bool:
+        """Write the status if it changed, tell what changed; whether the status is stored as it should be."""
+        settled = transitions.settle(
+            walk.judgement.notes,
+            stored_conditions(item),
+            item.metadata.generation,
+            now,
+            write_error=outcome.error,
+        )
+        status: Any = self.concept.status(item, walk.view, walk.judgement)
+        status = msgspec.structs.replace(
+            status, conditions=settled.conditions, observed_generation=item.metadata.generation
+        )
+        if status == item.status:
+            stored = True
+        else:
+            stored = await self.write_status(item, status)
+        if stored:
+            self.tell(item, settled.occurrences)
+        return stored
+
+    def look_again(self, walk: Walk[V], outcome: Outcome, written: bool) -> float | None:
+        """The earliest of all reasons to look again; raises PassFailed for what needs a growing pause."""
+        decision = walk.judgement.decision
+        if decision.retry is Retry.BACK_OFF:
+            raise PassFailed(decision.cause)
+        if outcome.error:
+            raise PassFailed(outcome.error)
+        reasons = (
+            walk.plan.requeue_after.total_seconds() if walk.plan.requeue_after is not None else None,
+            self.timings.recheck if decision.retry is Retry.SLOW_RECHECK else None,
+            None if written else self.timings.conflict,
+        )
+        return min((seconds for seconds in reasons if seconds is not None), default=None)
+
+    async def let_go(self, item: T) -> float | None:
+        """Clean up after an object that is being deleted, then take our finalizers off."""
+        left = plan.without_finalizers(item.metadata, *self.concept.finalizers)
+        if not left.changed:
+            return None
+        if self.concept.cleanup:
+            await self.executor.clean_up(self.concept.cleanup(item, self.executor.cluster))
+        return await self.write_finalizers(item, left.wanted)
+
+    async def write_finalizers(self, item: T, finalizers: tuple[str, ...]) -> float | None:
+        """Set the finalizers of an object that nobody changed meanwhile; tells when to look again if somebody did."""
+        change = {"metadata": {"resourceVersion": item.metadata.resource_version, "finalizers": finalizers}}
+        try:
+            answer = await self.executor.client.patch(
+                self.concept.resource, item.metadata.key, change, msgspec.Raw, manager=self.concept.owner
+            )
+        except NotFound:
+            return None
+        except Conflict:
+            return self.timings.conflict
+        if finalizers or not item.metadata.deletion_timestamp:
+            self.informer.learn(answer)
+        return None
+
+    async def write_status(self, item: T, status: Status) -> bool:
+        """Store the status; false if somebody else changed the object meanwhile."""
+        manifest: Manifest = {
+            "apiVersion": self.concept.resource.api_version,
+            "kind": self.concept.resource.kind,
+            "metadata": identity(item),
+            "status": msgspec.to_builtins(status),
+        }
+        try:
+            answer = await self.executor.client.replace(
+                self.concept.resource, manifest, msgspec.Raw, manager=self.concept.owner, subresource="status"
+            )
+        except NotFound:
+            return True
+        except Conflict:
+            return False
+        self.informer.learn(answer)
+        return True
+
+    def tell(self, item: T, occurrences: tuple[Occurrence, ...]) -> None:
+        """Events for users, and a line in the log for each condition that changed or is wrong."""
+        about = Reference(
+            self.concept.resource.api_version,
+            self.concept.resource.kind,
+            item.metadata.namespace,
+            item.metadata.name,
+            item.metadata.uid,
+        )
+        for one in occurrences:
+            if self.concept.tells:
+                self.recorder.record(self.concept.owner, about, one.type, one.reason, one.message)
+            line = log.info if one.type == "Normal" else log.error
+            line(one.message, condition=one.condition, status=one.status, reason=one.reason)
+
+    @property
+    def informer(self) -> Informer[T]:
+        return self.concept.informer(self.executor.cluster)
+
+
+def stored_conditions(item: AimObject) -> tuple[Condition, ...]:
+    """The conditions of the last pass."""
+    return item.status.conditions if item.status else ()
+
+
+def identity(item: AimObject) -> Manifest:
+    """Which object is meant, and in which version."""
+    metadata = item.metadata
+    named = {"name": metadata.name, "uid": metadata.uid, "resourceVersion": metadata.resource_version}
+    return {**named, "namespace": metadata.namespace} if metadata.namespace else named
