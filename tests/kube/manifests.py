@@ -73,7 +73,7 @@ def job(namespace: str, owner_uid: str = "00000000-0000-0000-0000-000000000001")
         "metadata": {
             "namespace": namespace,
             "name": "job",
-            "labels": {"app": "job"},
+            "labels": {"app": "job", "part": "test"},
             "annotations": {},
             "ownerReferences": [{**owner, "controller": True}],
         },
