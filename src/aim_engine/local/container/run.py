@@ -19,6 +19,9 @@ rewritten  no namespaces: mount paths in command, environment and working direct
 """
 
 
+MODES: tuple[Mode, ...] = ("isolated", "mounted", "rewritten")
+
+
 class Mount(msgspec.Struct, frozen=True):
     """A file or directory of the host that the container sees at `target`, an absolute path."""
 
