@@ -47,10 +47,10 @@ class Listing(msgspec.Struct, frozen=True):
 
 
 class Page(msgspec.Struct, frozen=True):
-    """Names, and where the next ones are."""
+    """Names, and where the next ones are, or why that cannot be told."""
 
     names: Sequence[str]
-    next: str | None
+    next: str | RegistryError | None
 
 
 class _Tags(msgspec.Struct):
@@ -86,74 +86,75 @@ class Listings:
         """The tags of a repository."""
         path = endpoint.path(repository)
         request = self._request(endpoint, repository, f"repository:{path}:pull", credential)
+        asked = _Asked(distribution.party(endpoint), repository)
 
         async def page(where: str) -> Page:
             answer = await self._source.read(msgspec.structs.replace(request, path=where))
-            asked = distribution.party(endpoint), repository
-            return Page(_decoded(answer.body, _Tags, *asked).tags or (), _next_link(answer, *asked))
+            return Page(asked.decoded(answer.body, _Tags).tags or (), asked.next_link(answer))
 
-        return await self._collect(f"{path}/tags/list?n={self._limits.page_size}", page)
+        return await self._collect(f"{path}/tags/list?n={self._limits.page_size}", page, asked)
 
     async def catalog(self, endpoint: Endpoint, credential: Credential | None) -> Listing:
         """The repositories of a whole registry; of a mirror with a prefix those behind it, without it."""
         request = self._request(endpoint, CATALOG, "registry:catalog:*", credential)
+        asked = _Asked(distribution.party(endpoint), CATALOG)
 
         async def page(where: str) -> Page:
             answer = await self._source.read(msgspec.structs.replace(request, path=where))
-            asked = distribution.party(endpoint), CATALOG
-            paths = _decoded(answer.body, _Catalog, *asked).repositories or ()
-            return Page([name for path in paths if (name := endpoint.name(path))], _next_link(answer, *asked))
+            paths = asked.decoded(answer.body, _Catalog).repositories or ()
+            return Page([name for path in paths if (name := endpoint.name(path))], asked.next_link(answer))
 
-        return _repositories(await self._collect(f"_catalog?n={self._limits.page_size}", page))
+        return _repositories(await self._collect(f"_catalog?n={self._limits.page_size}", page, asked))
 
     async def docker_hub(self, namespace: str) -> Listing:
         """The public repositories of a Docker Hub namespace."""
         party = Party("Docker Hub's listing", DOCKER_HUB, self._docker_hub.authority, DOCKER_HUB)
-        subject = f"namespace {namespace}"
+        asked = _Asked(party, f"namespace {namespace}")
         first = self._docker_hub / "v2/namespaces" / namespace / "repositories"
 
         async def page(where: str) -> Page:
-            answer = await self._ask(self._question(party, URL(where), subject))
-            found = _decoded(answer.body, _HubPage, party, subject)
+            answer = await self._ask(self._question(asked, URL(where)))
+            found = asked.decoded(answer.body, _HubPage)
             names = [f"{namespace}/{repository.name}" for repository in found.results]
-            return Page(names, str(_same_host(answer.url, found.next, party, subject)) if found.next else None)
+            following = asked.at_the_same_host(answer.url, found.next) if found.next else None
+            return Page(names, str(following) if isinstance(following, URL) else following)
 
-        return _repositories(await self._collect(str(first.with_query(page_size=self._limits.hub_page_size)), page))
+        where = str(first.with_query(page_size=self._limits.hub_page_size))
+        return _repositories(await self._collect(where, page, asked))
 
     async def github_packages(self, organisation: str, credential: Credential) -> Listing:
         """The container packages of a GitHub organisation, as repositories of ghcr.io."""
         party = Party("GitHub's package listing", GHCR, self._github.authority, GHCR)
-        subject = f"organisation {organisation}"
+        asked = _Asked(party, f"organisation {organisation}")
         packages = self._github / "orgs" / organisation / "packages"
         headers = {**GITHUB_HEADERS, "Authorization": f"Bearer {credential.password}"}
 
         async def page(where: str) -> Page:
             url = packages.with_query(package_type="container", per_page=GITHUB_PAGE, page=where)
-            question = self._question(party, url, subject)
-            answer = await self._ask(msgspec.structs.replace(question, credential=credential, headers=headers))
-            found = _decoded(answer.body, tuple[_Named, ...], party, subject)
+            question = msgspec.structs.replace(self._question(asked, url), credential=credential, headers=headers)
+            found = asked.decoded((await self._ask(question)).body, tuple[_Named, ...])
             names = [f"{organisation}/{package.name}" for package in found]
             return Page(names, str(int(where) + 1) if len(found) >= GITHUB_PAGE else None)
 
-        return _repositories(await self._collect("1", page))
+        return _repositories(await self._collect("1", page, asked))
 
-    async def _collect(self, first: str, page: Callable[[str], Awaitable[Page]]) -> Listing:
+    async def _collect(self, first: str, page: Callable[[str], Awaitable[Page]], asked: "_Asked") -> Listing:
         """All names from the first page on; a page that fails ends it, and is told beside what came before."""
         names: dict[str, None] = {}
-        where: str | None = first
+        where: str | RegistryError | None = first
         seen: set[str] = set()
-        try:
-            while where is not None and where not in seen and len(seen) < self._limits.pages:
-                seen.add(where)
+        while isinstance(where, str) and where not in seen and len(seen) < self._limits.pages:
+            seen.add(where)
+            try:
                 found = await page(where)
-                names.update(dict.fromkeys(found.names))
-                where = found.next
-        except RegistryError as failure:
-            return Listing(tuple(names), failure)
-        if where is None:
-            return Listing(tuple(names))
-        why = "the pages of its listing lead in a circle" if where in seen else "its listing has too many pages"
-        return Listing(tuple(names), MalformedAnswer(f"{why}; narrow the pattern, or name the repositories"))
+            except RegistryError as failure:
+                return Listing(tuple(names), failure)
+            names.update(dict.fromkeys(found.names))
+            where = found.next
+        if isinstance(where, str):
+            why = "its pages lead in a circle" if where in seen else "it has too many pages"
+            where = asked.malformed(f"{why}; narrow the pattern, or name the repositories")
+        return Listing(tuple(names), where)
 
     async def _ask(self, question: Question) -> Answer:
         answer = await self._transport.ask(question)
@@ -161,8 +162,8 @@ class Listings:
             raise failures.of_status(answer, question)
         return answer
 
-    def _question(self, party: Party, url: URL, subject: str) -> Question:
-        return Question(party=party, url=url, subject=subject, most_bytes=self._limits.page_bytes)
+    def _question(self, asked: "_Asked", url: URL) -> Question:
+        return Question(party=asked.party, url=url, subject=asked.subject, most_bytes=self._limits.page_bytes)
 
     def _request(self, endpoint: Endpoint, subject: str, scope: str, credential: Credential | None) -> Request:
         return Request(
@@ -180,29 +181,37 @@ def _repositories(listing: Listing) -> Listing:
     return msgspec.structs.replace(listing, names=tuple(name for name in listing.names if is_repository(name)))
 
 
-def _decoded(body: bytes, kind: type[T], party: Party, subject: str) -> T:
-    try:
-        return decode(body, kind)
-    except NotUnderstood:
-        why = "its listing is not understood; check that it is a registry, and any proxy on the way"
-        raise failures.malformed(party, subject, why) from None
+class _Asked(msgspec.Struct, frozen=True):
+    """Who was asked for what, to read his answers and to tell what is wrong with them."""
 
+    party: Party
+    subject: str
 
-def _next_link(answer: Answer, party: Party, subject: str) -> str | None:
-    """The path of the next page that the Link headers name."""
-    for header in answer.headers.getall("Link", []):
-        for target, parameters in _LINK.findall(header):
-            if _NEXT.search(parameters):
-                return _same_host(answer.url, target, party, subject).raw_path_qs
-    return None
+    def malformed(self, why: str) -> MalformedAnswer:
+        return failures.malformed(self.party, self.subject, why)
 
+    def decoded(self, body: bytes, kind: type[T]) -> T:
+        try:
+            return decode(body, kind)
+        except NotUnderstood:
+            why = "its listing is not understood; check that it is a registry, and any proxy on the way"
+            raise self.malformed(why) from None
 
-def _same_host(current: URL, target: str, party: Party, subject: str) -> URL:
-    """The next page's address; credentials and trust do not follow to another host."""
-    try:
-        url = current.join(URL(target))
-    except ValueError:
-        url = URL()
-    if url.host != current.host:
-        raise failures.malformed(party, subject, "the next page of its listing is at another host; check the registry")
-    return current.origin().join(url.relative())
+    def next_link(self, answer: Answer) -> str | RegistryError | None:
+        """The path of the next page that the Link headers name; only a path, it is asked where the first one was."""
+        for header in answer.headers.getall("Link", []):
+            for target, parameters in _LINK.findall(header):
+                if _NEXT.search(parameters):
+                    url = self.at_the_same_host(answer.url, target)
+                    return url if isinstance(url, RegistryError) else url.raw_path_qs
+        return None
+
+    def at_the_same_host(self, current: URL, target: str) -> URL | RegistryError:
+        """The address of the next page; credentials and trust do not follow to another host."""
+        try:
+            url = current.join(URL(target))
+        except ValueError:
+            url = URL()
+        if url.host != current.host:
+            return self.malformed("the next page of its listing is at another host; check the registry")
+        return current.origin().join(url.relative())
