@@ -43,12 +43,14 @@ def challenges(headers: Sequence[str]) -> tuple[Challenge, ...]:
     """The challenges of WWW-Authenticate headers that we can meet: Bearer before Basic."""
     found: list[dict[str, str]] = []
     for header in headers:
+        challenge: dict[str, str] = {}
         for piece in _PIECE.finditer(header):
             if piece["scheme"]:
-                found.append({"scheme": piece["scheme"].lower()})
-            elif found:
+                challenge = {"scheme": piece["scheme"].lower()}
+                found.append(challenge)
+            else:
                 value = piece["bare"] or re.sub(r"\\(.)", r"\1", piece["quoted"] or "")
-                found[-1].setdefault(piece["key"].lower(), value)
+                challenge.setdefault(piece["key"].lower(), value)
     known = [challenge for challenge in found if challenge["scheme"] in ("bearer", "basic")]
     known.sort(key=lambda challenge: challenge["scheme"], reverse=True)
     return tuple(msgspec.convert(challenge, Challenge) for challenge in known)
