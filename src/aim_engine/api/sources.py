@@ -7,8 +7,10 @@ from aim_engine.api.environment import EnvVars
 from aim_engine.api.quantity import Quantity
 from aim_engine.objects import Wire
 
-MODEL_ID = pattern(r"^[a-zA-Z0-9_-]+/[a-zA-Z0-9._-]+$")
-SOURCE_URI = pattern(r"^(hf|s3)://[^ \t\r\n]+$")
+MODEL_ID_PATTERN = r"^[a-zA-Z0-9_-]+/[a-zA-Z0-9._-]+$"
+SOURCE_URI_PATTERN = r"^(hf|s3)://[^ \t\r\n]+$"
+MODEL_ID = pattern(MODEL_ID_PATTERN)
+SOURCE_URI = pattern(SOURCE_URI_PATTERN)
 
 
 class ModelSource(Wire):
