@@ -12,6 +12,7 @@ from aim_engine.local.errors import LocalError
 SUBCOMMANDS = {
     "operator": "Run the operator",
     "cluster": "Run a real Kubernetes control plane on this machine",
+    "node": "Run nodes whose containers are processes of this machine",
     "kubectl": "Run kubectl against the local cluster",
     "up": "Start a local cluster that knows the kinds of AIM Engine",
     "crds": "Print or write the CustomResourceDefinitions",

@@ -7,6 +7,7 @@ from datetime import datetime
 import msgspec
 
 import aim_engine
+from aim_engine.core.gpu_models import GpuModel
 from aim_engine.local.node.capacity import Machine
 from aim_engine.objects import Manifest
 
@@ -20,14 +21,6 @@ _PRESSURES = (
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 
 
-class Gpu(msgspec.Struct, frozen=True, kw_only=True):
-    """What AMD's labeller tells of one GPU model."""
-
-    model: str
-    device_id: str
-    vram: str
-
-
 class Listening(msgspec.Struct, frozen=True, kw_only=True):
     """Where a node is reached."""
 
@@ -36,20 +29,20 @@ class Listening(msgspec.Struct, frozen=True, kw_only=True):
     pod_range: str
 
 
-def gpu_labels(gpu: Gpu, count: int) -> dict[str, str]:
+def gpu_labels(gpu: GpuModel, count: int) -> dict[str, str]:
     """Labels of a node whose GPUs are all of one model, in the plain and in the beta form."""
-    instinct = gpu.model.startswith("MI")
+    instinct = gpu.name.startswith("MI")
     facts = {
-        "device-id": gpu.device_id,
+        "device-id": gpu.device_ids[0],
         "family": "AI" if instinct else "NV",
-        "vram": gpu.vram,
-        "product-name": f"AMD_{'Instinct' if instinct else 'Radeon'}_{gpu.model}",
+        "vram": f"{gpu.vram}G",
+        "product-name": f"AMD_{'Instinct' if instinct else 'Radeon'}_{gpu.name}",
     }
     plain = {f"amd.com/gpu.{name}": value for name, value in facts.items()}
     return plain | {f"beta.amd.com/gpu.{name}.{value}": str(count) for name, value in facts.items()}
 
 
-def labels(machine: Machine, gpu: Gpu | None) -> dict[str, str]:
+def labels(machine: Machine, gpu: GpuModel | None) -> dict[str, str]:
     """Every label of the node."""
     architecture = _ARCHITECTURES.get(platform.machine(), platform.machine())
     return {
@@ -60,7 +53,7 @@ def labels(machine: Machine, gpu: Gpu | None) -> dict[str, str]:
     }
 
 
-def node(machine: Machine, gpu: Gpu | None, pod_range: str) -> Manifest:
+def node(machine: Machine, gpu: GpuModel | None, pod_range: str) -> Manifest:
     """The object to register."""
     return {
         "apiVersion": "v1",
@@ -75,8 +68,8 @@ def resources(machine: Machine) -> dict[str, str]:
     return {**CAPACITY, **({GPU: str(machine.gpus)} if machine.gpus else {})}
 
 
-def status(machine: Machine, listening: Listening, version: str, now: datetime, since: dict[str, str]) -> Manifest:
-    """The status of a node that is up; `since` says from when on each condition held."""
+def status(machine: Machine, listening: Listening, version: str, now: datetime, since: datetime) -> Manifest:
+    """The status of a node that is up since then."""
     return {
         "capacity": resources(machine),
         "allocatable": resources(machine),
@@ -103,21 +96,21 @@ def status(machine: Machine, listening: Listening, version: str, now: datetime, 
 
 def not_ready(now: datetime, message: str) -> Manifest:
     """The part of a status that says that the node is going away."""
-    return {"conditions": [_condition("Ready", "False", "KubeletNotReady", message, now, now.isoformat())]}
+    return {"conditions": [_condition("Ready", "False", "KubeletNotReady", message, now, now)]}
 
 
-def _conditions(now: datetime, since: dict[str, str]) -> Iterator[Manifest]:
+def _conditions(now: datetime, since: datetime) -> Iterator[Manifest]:
     for kind, reason, message in _PRESSURES:
-        yield _condition(kind, "False", reason, message, now, since.get(kind))
-    yield _condition("Ready", "True", "KubeletReady", "kubelet is posting ready status", now, since.get("Ready"))
+        yield _condition(kind, "False", reason, message, now, since)
+    yield _condition("Ready", "True", "KubeletReady", "kubelet is posting ready status", now, since)
 
 
-def _condition(kind: str, status: str, reason: str, message: str, now: datetime, since: str | None) -> Manifest:
+def _condition(kind: str, status: str, reason: str, message: str, now: datetime, since: datetime) -> Manifest:
     return {
         "type": kind,
         "status": status,
         "reason": reason,
         "message": message,
         "lastHeartbeatTime": now.isoformat(),
-        "lastTransitionTime": since or now.isoformat(),
+        "lastTransitionTime": since.isoformat(),
     }

@@ -3,12 +3,13 @@
 import asyncio
 import ssl
 from collections.abc import Awaitable, Callable
-from typing import Literal, Protocol
+from typing import Literal
 
 import aiohttp
 import msgspec
 
 from aim_engine.local.container.errors import ContainerGone
+from aim_engine.local.container.running import RunningContainer
 from aim_engine.local.node.container_spec import Container, ExecAction, Hook, HttpAction, Probe, TcpAction
 from aim_engine.local.node.timings import Timings
 
@@ -22,19 +23,12 @@ class Answer(msgspec.Struct, frozen=True):
     text: str = ""
 
 
-class Executes(Protocol):
-    """Something commands can be run in: a running container."""
-
-    async def execute(self, argv: tuple[str, ...], *, timeout: float) -> tuple[int, bytes]: ...
-
-
 class Target(msgspec.Struct, frozen=True, kw_only=True):
     """The container that is asked."""
 
     container: Container
     address: str
-    process: Executes | None
-    """`None` for a container without a process."""
+    process: RunningContainer
     session: aiohttp.ClientSession
 
 
@@ -155,15 +149,13 @@ async def _tcp(action: TcpAction, target: Target, timeout: float) -> Answer:
 
 
 async def _exec(action: ExecAction, target: Target, timeout: float) -> Answer:
-    if target.process is None:
-        return Answer(False, "the container has no process to run a command in")
     try:
         code, output = await target.process.execute(action.command, timeout=timeout)
     except TimeoutError:
         return Answer(False, f'command timed out: "{" ".join(action.command)}" timed out after {timeout:g}s')
     except ContainerGone as error:
         return Answer(False, str(error))
-    return Answer(code == 0, output.decode(errors="replace").strip()[:1024])
+    return Answer(code == 0, output.strip()[:1024])
 
 
 def _connection_problem(error: Exception, address: str) -> str:

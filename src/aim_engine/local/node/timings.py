@@ -24,8 +24,10 @@ class Timings(msgspec.Struct, frozen=True, kw_only=True):
     """What one second of a probe's `periodSeconds` and `initialDelaySeconds` lasts."""
     grace_unit: float = 1.0
     """What one second of a grace period or a deadline lasts."""
-    preparing: float = 1.0
-    """How long a pod may prepare before its first status is written; one that runs sooner is written once."""
+    leaving: float = 5.0
+    """What containers get to end when the agent stops."""
+    token_life: float = 0.8
+    """The part of a service account token's life after which it is replaced."""
 
     def scaled(self, factor: float) -> "Timings":
         """The same durations times `factor`."""

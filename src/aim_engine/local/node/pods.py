@@ -1,0 +1,86 @@
+"""All pods of the agent's nodes: one runner for each, started and told by one watch."""
+
+import asyncio
+from collections.abc import Mapping
+
+import structlog
+
+from aim_engine.kube.client import Client, Selection
+from aim_engine.kube.informer import Informer
+from aim_engine.kube.resource import PODS
+from aim_engine.kube.store import Change
+from aim_engine.local.node.pod import PodRunner
+from aim_engine.local.node.pod_spec import Pod
+from aim_engine.local.node.site import Host, Tools
+from aim_engine.objects import Key
+
+BOUND = Selection(fields="spec.nodeName!=")
+
+log = structlog.get_logger("node")
+
+
+class Pods:
+    """Follows the pods that are bound to one of our nodes."""
+
+    def __init__(self, client: Client, hosts: Mapping[str, Host], tools: Tools) -> None:
+        self._hosts = hosts
+        self._tools = tools
+        self._informer = Informer(client, PODS, Pod, selection=BOUND)
+        self._informer.listen(self._changed)
+        self._runners: dict[str, PodRunner] = {}
+        self._group: asyncio.TaskGroup | None = None
+
+    def find(self, key: Key) -> PodRunner | None:
+        """Who runs a pod."""
+        pod = self._informer.store.get(key)
+        return self._runners.get(pod.metadata.uid) if pod else None
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Run what is bound until `stop`; then end every process and return when none is left."""
+        async with asyncio.TaskGroup() as group:
+            self._group = group
+            following = group.create_task(self._follow(), name="pods of this agent")
+            await stop.wait()
+            self._group = None
+            following.cancel()
+            for runner in self._runners.values():
+                runner.leave()
+
+    async def _follow(self) -> None:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._informer.run(), name=self._informer.name)
+            await self._informer.wait_synced()
+            for host in self._hosts.values():
+                await asyncio.to_thread(host.layout.remove_strangers, frozenset(self._runners))
+
+    def _changed(self, change: Change[Pod]) -> None:
+        old, new = change.old, change.new
+        replaced = old is not None and (new is None or new.metadata.uid != old.metadata.uid)
+        if old is not None and replaced and old.metadata.uid in self._runners:
+            self._runners[old.metadata.uid].vanish()
+        if new is None:
+            return
+        runner = self._runners.get(new.metadata.uid)
+        if runner is not None:
+            runner.update(new)
+        elif new.spec.node_name in self._hosts and self._group is not None:
+            runner = self._runners[new.metadata.uid] = PodRunner(new, self._hosts[new.spec.node_name], self._tools)
+            self._group.create_task(self._keep(runner), name=f"pod {new.metadata.key}")
+
+    async def _keep(self, runner: PodRunner) -> None:
+        """Run one pod; what goes wrong with it must not touch the others, so it is logged and the pod tried again."""
+        key, uid = runner.pod.metadata.key, runner.pod.metadata.uid
+        try:
+            while True:
+                try:
+                    await runner.run()
+                    return
+                except Exception:
+                    log.exception("pod failed on the node", pod=str(key))
+                await asyncio.sleep(self._tools.timings.retry)
+                pod = self._informer.store.get(key)
+                if pod is None or pod.metadata.uid != uid or self._group is None:
+                    return
+                runner = self._runners[uid] = PodRunner(pod, runner.host, self._tools)
+        finally:
+            del self._runners[uid]

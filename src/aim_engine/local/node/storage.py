@@ -1,0 +1,150 @@
+"""Directories for claims: a PersistentVolume is made when the volume controller asks for one, and removed later."""
+
+import asyncio
+import shutil
+from pathlib import Path
+
+import structlog
+
+from aim_engine.kube.client import Client
+from aim_engine.kube.errors import AlreadyExists, KubeError, NotFound
+from aim_engine.kube.informer import Informer
+from aim_engine.kube.store import Change
+from aim_engine.local.node import claims
+from aim_engine.local.node.claims import CLAIMS, CLASSES, PROVISIONER, VOLUMES, Claim, PersistentVolume, StorageClass
+from aim_engine.local.node.errors import MountError
+from aim_engine.local.node.events import EventType, Recorder, Subject
+from aim_engine.local.node.pod_spec import Pod
+from aim_engine.local.node.timings import Timings
+from aim_engine.objects import Key
+
+WORKERS = 4
+
+log = structlog.get_logger("node")
+
+
+class Storage:
+    """The provisioner of class `local`, and the way from a pod's claim to its directory."""
+
+    def __init__(self, client: Client, recorder: Recorder, directory: Path, timings: Timings) -> None:
+        self._client = client
+        self._recorder = recorder
+        self._directory = directory
+        self._timings = timings
+        self._claims = Informer(client, CLAIMS, Claim)
+        self._volumes = Informer(client, VOLUMES, PersistentVolume)
+        self._classes = Informer(client, CLASSES, StorageClass)
+        self._todo: asyncio.Queue[Claim | PersistentVolume] = asyncio.Queue()
+        self._claims.listen(self._claim_changed)
+        self._volumes.listen(self._volume_changed)
+        self._classes.listen(self._class_changed)
+
+    async def install(self) -> None:
+        """Make the default class, unless a class of that name is there."""
+        try:
+            await self._client.create(CLASSES, claims.storage_class())
+        except AlreadyExists:
+            return
+
+    async def run(self) -> None:
+        """Provision and reclaim until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            for informer in (self._claims, self._volumes, self._classes):
+                group.create_task(informer.run(), name=informer.name)
+            for _ in range(WORKERS):
+                group.create_task(self._work())
+
+    async def find(self, namespace: str, name: str, pod: Pod) -> Path:
+        """The directory of a bound claim; MountError says why there is none."""
+        await self._claims.wait_synced()
+        claim = self._claims.store.get(Key(namespace, name))
+        if claim is None:
+            raise MountError(f'persistentvolumeclaim "{name}" not found')
+        if claim.status.phase != "Bound":
+            raise MountError(f'persistentvolumeclaim "{name}" is not bound')
+        ephemeral = any(
+            volume.ephemeral and f"{pod.metadata.name}-{volume.name}" == name for volume in pod.spec.volumes
+        )
+        owners = {owner.uid for owner in claim.metadata.owner_references}
+        if ephemeral and pod.metadata.uid not in owners:
+            raise MountError(
+                f'persistentvolumeclaim "{name}" was not made for this pod; delete it or rename the volume'
+            )
+        return await self._place(claim.spec.volume_name)
+
+    async def _place(self, name: str) -> Path:
+        try:
+            volume = self._volumes.store.get(Key("", name)) or await self._client.get(
+                VOLUMES, Key("", name), PersistentVolume
+            )
+        except NotFound as error:
+            raise MountError(f'persistentvolume "{name}" not found') from error
+        place = Path(volume.spec.host_path.path) if volume.spec.host_path else None
+        if not volume.ours or place is None or place.parent != self._directory:
+            raise MountError(f'persistentvolume "{name}" was not made by class {claims.CLASS} of this machine')
+        place.mkdir(exist_ok=True)
+        return place
+
+    def _claim_changed(self, change: Change[Claim]) -> None:
+        if change.new is not None and claims.awaits_us(change.new):
+            self._todo.put_nowait(change.new)
+
+    def _volume_changed(self, change: Change[PersistentVolume]) -> None:
+        if change.new is not None and _to_be_reclaimed(change.new):
+            self._todo.put_nowait(change.new)
+
+    def _class_changed(self, change: Change[StorageClass]) -> None:
+        """Claims that named the class before it was known are looked at again."""
+        if change.new is None or change.new.provisioner != PROVISIONER:
+            return
+        for claim in self._claims.store:
+            if claim.spec.storage_class_name == change.key.name and claims.awaits_us(claim):
+                self._todo.put_nowait(claim)
+
+    async def _work(self) -> None:
+        while True:
+            item = await self._todo.get()
+            try:
+                await (self._provision(item) if isinstance(item, Claim) else self._reclaim(item))
+            except KubeError as error:
+                log.warning("storage work failed", object=str(item.metadata.key), error=str(error))
+                asyncio.get_running_loop().call_later(self._timings.retry, self._todo.put_nowait, item)
+
+    async def _provision(self, claim: Claim) -> None:
+        await self._classes.wait_synced()
+        kind = self._classes.store.get(Key("", claim.spec.storage_class_name))
+        if kind is None or kind.provisioner != PROVISIONER or not claims.ready_to_provision(claim, kind):
+            return
+        if problem := claims.refusal(claim):
+            self._tell(claim, "Warning", "ProvisioningFailed", problem)
+            return
+        place = self._directory / claims.volume_name(claim)
+        place.mkdir(parents=True, exist_ok=True)
+        place.chmod(0o777)
+        try:
+            await self._client.create(VOLUMES, claims.volume(claim, kind, place))
+        except AlreadyExists:
+            return
+        made = f"Successfully provisioned volume {claims.volume_name(claim)}"
+        self._tell(claim, "Normal", "ProvisioningSucceeded", made)
+
+    async def _reclaim(self, volume: PersistentVolume) -> None:
+        place = self._directory / volume.metadata.name
+        await asyncio.to_thread(shutil.rmtree, place, ignore_errors=True)
+        try:
+            await self._client.delete(VOLUMES, volume.metadata.key, uid=volume.metadata.uid)
+        except NotFound:
+            return
+
+    def _tell(self, claim: Claim, level: EventType, reason: str, message: str) -> None:
+        metadata = claim.metadata
+        subject = Subject(
+            kind="PersistentVolumeClaim", namespace=metadata.namespace, name=metadata.name, uid=metadata.uid
+        )
+        self._recorder.tell(subject, level, reason, message, component=PROVISIONER)
+
+
+def _to_be_reclaimed(volume: PersistentVolume) -> bool:
+    going = volume.metadata.deletion_timestamp is not None
+    deletes = volume.spec.persistent_volume_reclaim_policy == "Delete"
+    return volume.ours and volume.status.phase == "Released" and deletes and not going
