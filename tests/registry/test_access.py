@@ -4,6 +4,7 @@ import asyncio
 import base64
 import json
 import ssl
+import traceback
 from pathlib import Path
 
 import aiohttp
@@ -16,6 +17,7 @@ from tests.registry.pushing import Pusher
 from tests.registry.servers import PASSWORD, USER, Authority
 
 from aim_engine.registry import Keychain, Limits, PullSecret, Registry, credentials, errors, mirrors
+from aim_engine.registry.authorization import Permit
 from aim_engine.registry.proxies import Proxies
 
 LABELS = {"is": "here"}
@@ -78,6 +80,21 @@ async def test_credentials_that_fit_are_tried_in_turn(locked: str, repository: s
     )
     async with Registry(limits=LIMITS) as registry:
         assert dict((await registry.image(f"{locked}/{repository}:1.0", both)).labels) == LABELS
+
+
+@pytest.mark.usefixtures("push_locked")
+async def test_nothing_that_is_made_of_credentials_shows(locked: str, repository: str) -> None:
+    """Neither in the text nor in the variables of our own frames, which some logs show."""
+    password = "guess-4711"
+    async with Registry(limits=LIMITS) as registry:
+        with pytest.raises(errors.Unauthorized) as failure:
+            await registry.image(f"{locked}/{repository}:1.0", keychain((locked, USER, password)))
+    stack = traceback.TracebackException.from_exception(failure.value, capture_locals=True).stack
+    variables = [frame.locals or {} for frame in stack if "aim_engine/registry" in frame.filename]
+    assert any("keychain" in names for names in variables)
+    shown = f"{failure.value!r} {failure.value} {variables} {Permit(f'Basic {password}', fresh=True)}"
+    assert password not in shown
+    assert base64.b64encode(f"{USER}:{password}".encode()).decode() not in shown
 
 
 @pytest.mark.usefixtures("push_locked")
@@ -280,6 +297,20 @@ class TestCertificates:
         async with Registry(limits=LIMITS, ca_file=authority.ca_file) as registry:
             with pytest.raises(errors.CertificateRefused, match="localhost"):
                 await registry.image(other)
+
+    async def test_a_registry_that_begins_to_speak_tls_is_found_again(
+        self, plain: str, push: Pusher, repository: str
+    ) -> None:
+        await push.image(repository, "1.0", LABELS)
+        refusals = [says({}, 400)]
+        async with (
+            gate(plain, before=lambda r: refusals.pop() if refusals and r.path != "/v2/" else None) as front,
+            Registry(limits=LIMITS) as registry,
+        ):
+            with pytest.raises(errors.ServerFailed, match="status 400"):
+                await registry.image(f"{front.host}/{repository}:1.0")
+            await registry.image(f"{front.host}/{repository}:1.0")
+            assert front.paths().count("/v2/") == 2
 
     async def test_https_towards_plain_http(self, plain: str) -> None:
         """A mirror says which scheme it speaks, so no other is tried."""

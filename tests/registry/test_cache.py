@@ -50,6 +50,19 @@ async def test_a_value_ends_at_its_time() -> None:
 
 
 @pytest.mark.looptime
+async def test_what_has_ended_does_not_pile_up() -> None:
+    cache: Expiring[int, int] = Expiring(10)
+    for number in range(5):
+        cache.put(number, number, 5.0)
+    await asyncio.sleep(6)
+    cache.put(5, 5, 5.0)
+    assert len(cache) == 1
+    for number in range(20):
+        cache.put(number, number, 5.0)
+    assert (len(cache), cache.get(9), cache.get(10)) == (10, None, 10)
+
+
+@pytest.mark.looptime
 async def test_one_works_while_the_others_wait() -> None:
     turns: Turns[str] = Turns()
     found: dict[str, int] = {}

@@ -87,6 +87,15 @@ async def test_a_tag_that_moved_is_seen_after_a_while(push: Pusher, plain: str, 
                 await asyncio.sleep(0.01)
 
 
+async def test_what_did_not_fit_into_memory_is_read_again(push: Pusher, plain: str, repository: str) -> None:
+    for tag in ("1", "2"):
+        await push.image(repository, tag, {"tag": tag, "long": "x" * 600})
+    async with gate(plain) as front, Registry(limits=Limits(cache_bytes=1000)) as registry:
+        for tag in ("1", "1", "2", "2", "1"):
+            assert (await registry.image(f"{front.host}/{repository}:{tag}")).labels["tag"] == tag
+        assert front.kinds() == ["blobs"] * 3 + ["manifests"] * 3
+
+
 async def test_one_who_leaves_does_not_take_the_answer_from_the_others(
     push: Pusher, plain: str, repository: str
 ) -> None:

@@ -5,6 +5,7 @@ import string
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from yarl import URL
 
 from aim_engine.registry import errors, reference
 from aim_engine.registry.reference import Reference
@@ -65,6 +66,8 @@ def test_what_an_image_means(text: str, expected: Reference) -> None:
         pytest.param("acme/aim@", "digest ''", id="an empty digest"),
         pytest.param(f"acme/aim@md5:{'0' * 32}", "digest", id="an unknown kind of digest"),
         pytest.param("host:99999/aim", "registry 'host:99999'", id="a port that is none"),
+        pytest.param("[:::]/aim", "registry '[:::]'", id="an IPv6 address that is none"),
+        pytest.param(f"{'a' * 64}.io/aim", "registry", id="a part of a host that is too long"),
         pytest.param("-.io/aim", "registry '-.io'", id="a host that is none"),
         pytest.param("https://ghcr.io/acme/aim", "registry 'https:'", id="an address instead of a name"),
         pytest.param("a/" * 200 + "b", "repository", id="too long"),
@@ -95,3 +98,10 @@ def test_any_text_is_an_image_or_refused_with_a_sentence(text: str) -> None:
         assert reference.is_registry(parsed.registry)
         assert reference.is_repository(parsed.repository)
         assert parsed.wanted
+        assert URL(f"https://{parsed.registry}/v2/").host
+
+
+@given(st.text("[]:.abf0195-", max_size=20))
+def test_any_registry_that_is_taken_is_an_address(host: str) -> None:
+    if reference.is_registry(host):
+        assert URL(f"https://{host}/v2/").host

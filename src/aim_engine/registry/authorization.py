@@ -38,6 +38,9 @@ class Permit(msgspec.Struct, frozen=True):
     header: str
     fresh: bool
 
+    def __repr__(self) -> str:
+        return f"Permit(fresh={self.fresh})"
+
 
 def challenges(headers: Sequence[str]) -> tuple[Challenge, ...]:
     """The challenges of WWW-Authenticate headers that we can meet: Bearer before Basic."""
@@ -76,7 +79,7 @@ class Authorization:
     ) -> Permit | None:
         """What to send to meet the challenge; None if we have nothing to say to it."""
         if challenge.scheme == "basic":
-            return Permit(credential.basic, fresh=True) if credential and credential.username else None
+            return Permit(credential.basic, fresh=True) if credential and credential.password else None
         key = (challenge, credential)
 
         def look() -> Permit | None:

@@ -43,30 +43,33 @@ class Weighed(Generic[K, V]):
 
 
 class Expiring(Generic[K, V]):
-    """Values with an end each, by the clock of the running loop; at most so many."""
+    """Values with an end each, by the clock of the running loop; at most so many, the oldest go first."""
 
     def __init__(self, most: int) -> None:
-        self._values: Weighed[K, tuple[V, float]] = Weighed(most)
+        self._most = most
+        self._values: dict[K, tuple[V, float]] = {}
 
     def get(self, key: K) -> V | None:
         held = self._values.get(key)
-        if held is None:
-            return None
-        if held[1] <= _now():
-            self._values.drop(key)
-            return None
-        return held[0]
+        return held[0] if held and held[1] > _now() else None
 
     def seconds_left(self, key: K) -> float:
         held = self._values.get(key)
         return max(held[1] - _now(), 0.0) if held else 0.0
 
     def put(self, key: K, value: V, lifetime: float) -> None:
-        if lifetime > 0:
-            self._values.put(key, (value, _now() + lifetime))
+        self.drop(key)
+        if lifetime <= 0:
+            return
+        self._values[key] = (value, _now() + lifetime)
+        while (oldest := next(iter(self._values))) != key and (len(self) > self._most or self.get(oldest) is None):
+            self.drop(oldest)
 
     def drop(self, key: K) -> None:
-        self._values.drop(key)
+        self._values.pop(key, None)
+
+    def __len__(self) -> int:
+        return len(self._values)
 
 
 class Turns(Generic[K]):

@@ -74,7 +74,7 @@ class Registry:
 
     async def tags(self, registry: str, repository: str, keychain: Keychain = NO_CREDENTIALS) -> Listing:
         """The tags of one repository."""
-        name = reference.normal_registry(registry)
+        name = _registry(registry)
         path = reference.full_repository(name, repository)
         if not (reference.is_registry(name) and reference.is_repository(path)):
             return Listing((), InvalidReference(f"{registry}/{repository} is not the name of a repository"))
@@ -97,11 +97,11 @@ class Registry:
         registries list everything they have. The listing of ghcr.io wants a token of the keychain, also for public
         packages; its mirror is held to the same, so that a source behaves alike with and without one.
         """
-        name = DOCKER_HUB if "hub.docker.com" in registry else reference.normal_registry(registry)
+        name = _registry(registry)
         if not reference.is_registry(name):
             return Listing((), InvalidReference(f"{registry!r} is not the name of a registry"))
         place = endpoint.of(name, self._mirrors)
-        tokens = keychain.find(GHCR, namespace)
+        tokens = [credential for credential in keychain.find(GHCR, namespace) if credential.password]
         if name == GHCR and not (tokens or (place.mirrored and endpoint.credentials_for(place, keychain, ""))):
             return Listing((), _missing_credentials())
         if place.mirrored or name not in (DOCKER_HUB, GHCR):
@@ -118,6 +118,11 @@ class Registry:
         """Who may ask, in order: the keychain's, else our own, else anonymous."""
         found = endpoint.credentials_for(place, keychain, path) or endpoint.credentials_for(place, self._own, path)
         return found or (None,)
+
+
+def _registry(written: str) -> str:
+    """The registry's one name; Docker Hub's web site stands for Docker Hub too."""
+    return DOCKER_HUB if "hub.docker.com" in written else reference.normal_registry(written)
 
 
 async def _first_let_in(askers: Sequence[A], ask: Callable[[A], Awaitable[Listing]]) -> Listing:

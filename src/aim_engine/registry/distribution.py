@@ -60,9 +60,11 @@ class Distribution:
         answer = await self._transport.ask(question)
         if answer.status == 401:
             answer = await self._answer_challenge(question, answer, request, None if stale else challenge)
-        if answer.status != 200:
-            raise failures.of_status(answer, question)
-        return answer
+        if answer.status == 200:
+            return answer
+        if answer.status not in failures.STATUSES:  # such as plain http where TLS is spoken by now
+            self._doors.drop(request.endpoint)
+        raise failures.of_status(answer, question)
 
     async def _answer_challenge(
         self, question: Question, refusal: Answer, request: Request, met: Challenge | None

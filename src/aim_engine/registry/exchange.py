@@ -35,6 +35,9 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     headers: Mapping[str, str] = {}
     form: Mapping[str, str] | None = None
 
+    def __repr__(self) -> str:  # headers and form carry credentials
+        return f"Question(url={str(self.url)!r}, subject={self.subject!r})"
+
 
 class Answer(msgspec.Struct, frozen=True):
     """What came back, whatever its status."""

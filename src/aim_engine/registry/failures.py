@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import aiohttp
 import msgspec
@@ -94,40 +95,54 @@ def of_network(error: BaseException, party: Party) -> RegistryError:
     raise error
 
 
+class Refusal(NamedTuple):
+    """What a status means, to one who came with credentials and to one without."""
+
+    kind: type[RegistryError]
+    known: str
+    anonymous: str
+
+
+STATUSES = {
+    401: Refusal(
+        errors.Unauthorized,
+        "{party} refused the credentials of {who} for {subject}: check its user name and password",
+        "{party} wants credentials for {subject} and there are none for it: check that it exists, "
+        "or add a pull secret for {login}",
+    ),
+    403: Refusal(
+        errors.Forbidden,
+        "{party} does not let the user of {who} read {subject}: grant it pull access",
+        "{party} does not let anonymous users read {subject}: add a pull secret for {login}",
+    ),
+    404: Refusal(
+        errors.NotFound,
+        "{party} has no {subject}{code}: check the name, or publish it there",
+        "{party} has no {subject}{code}: check the name, or publish it there",
+    ),
+}
+
+
 def of_status(answer: Answer, question: Question) -> RegistryError:
     """The error for an answer that is not the one hoped for."""
-    party, subject, credential = question.party, question.subject, question.credential
-    names = {"registry": party.registry, "host": party.host}
-    who = credential.source if credential else ""
-    match answer.status:
-        case 401 if credential:
-            return errors.Unauthorized(
-                f"{party.words} refused the credentials of {who} for {subject}: check its user name and password",
-                **names,
-            )
-        case 401:
-            return errors.Unauthorized(
-                f"{party.words} wants credentials for {subject} and there are none for it: check that it exists, "
-                f"or add a pull secret for {party.login}",
-                **names,
-            )
-        case 403:
-            return errors.Forbidden(
-                f"{party.words} does not let {f'the user of {who}' if who else 'anonymous users'} read {subject}: "
-                f"{'grant it pull access' if who else f'add a pull secret for {party.login}'}",
-                **names,
-            )
-        case 404:
-            return errors.NotFound(
-                f"{party.words} has no {subject}{_code(answer)}: check the name, or publish it there", **names
-            )
-        case status:
-            return errors.ServerFailed(
-                f"{party.words} answered {subject} with HTTP status {status}{_code(answer)}: look at its logs, "
-                "it is asked again later",
-                **names,
-                status=status,
-            )
+    party, credential, code = question.party, question.credential, _code(answer)
+    refusal = STATUSES.get(answer.status)
+    if refusal is None:
+        return errors.ServerFailed(
+            f"{party.words} answered {question.subject} with HTTP status {answer.status}{code}: look at its logs, "
+            "it is asked again later",
+            registry=party.registry,
+            host=party.host,
+            status=answer.status,
+        )
+    sentence = (refusal.known if credential else refusal.anonymous).format(
+        party=party.words,
+        subject=question.subject,
+        who=credential.source if credential else "",
+        login=party.login,
+        code=code,
+    )
+    return refusal.kind(sentence, registry=party.registry, host=party.host)
 
 
 def malformed(party: Party, subject: str, why: str) -> errors.MalformedAnswer:

@@ -3,10 +3,10 @@
 Three documents make one answer: the manifest under the tag, the manifest of the platform if the first is an index, and
 the configuration. Two memories keep them from being read again:
 
-- answers: what a registry said of one tag or digest to one asker (its credentials), for a short time; so nobody gets
-  through another's credentials what the registry would refuse;
-- labels: by the digest of the manifest, without end but bounded; who has just read the manifest with that digest under
-  his own credentials gets the labels that were read behind it for another.
+- answers: which digest a registry has under one tag, as it told one asker (its credentials), for a short time; so
+  nobody gets through another's credentials what the registry would refuse;
+- labels: by the digest of the manifest, without end but bounded; whoever was told that digest under his own
+  credentials gets the labels that were read behind it, be it for another.
 """
 
 import msgspec
@@ -61,7 +61,7 @@ class Images:
     def __init__(self, source: Distribution, limits: Limits) -> None:
         self._source = source
         self._limits = limits
-        self._answers: Expiring[_Asked, Image | RegistryError] = Expiring(REMEMBERED_ANSWERS)
+        self._answers: Expiring[_Asked, str | RegistryError] = Expiring(REMEMBERED_ANSWERS)
         self._labels: Weighed[str, Labels] = Weighed(limits.cache_bytes)
         self._asking: Turns[_Asked] = Turns()
         self._reading: Turns[str] = Turns()
@@ -75,7 +75,8 @@ class Images:
         answer = self._answers.get(asked)
         if isinstance(answer, RegistryError):
             raise answer.again()
-        return answer
+        labels = self._labels.get(answer) if answer else None
+        return Image(asked.reference, answer, labels) if answer and labels is not None else None
 
     async def _ask(self, asked: _Asked) -> Image:
         try:
@@ -85,7 +86,7 @@ class Images:
         except RegistryError as failure:
             self._answers.put(asked, failure.again(), self._limits.failure_lifetime)
             raise
-        self._answers.put(asked, image, self._limits.answer_lifetime)
+        self._answers.put(asked, image.digest, self._limits.answer_lifetime)
         return image
 
     async def _read(self, asked: _Asked) -> Image:
@@ -99,7 +100,8 @@ class Images:
         try:
             if manifest.manifests is not None:
                 platform = documents.platform_digest(manifest.manifests)
-                labels = self._labels.get(platform) or await self._read_platform(asked, platform)
+                labels = self._labels.get(platform)
+                labels = await self._read_platform(asked, platform) if labels is None else labels
             else:
                 labels = await self._read_labels(asked, manifest)
         except Unsuitable as reason:

@@ -1,6 +1,7 @@
 """Image references as the distribution API wants them: which registry, which repository, which tag or digest."""
 
 import hashlib
+import ipaddress
 import re
 
 import msgspec
@@ -10,10 +11,11 @@ from aim_engine.registry.errors import InvalidReference
 DOCKER_HUB = "docker.io"
 DOCKER_HUB_ALIASES = frozenset({DOCKER_HUB, "index.docker.io", "registry-1.docker.io"})
 DIGEST_LENGTHS = {"sha256": 64, "sha512": 128}
+LONGEST_HOST = 253
 LONGEST_REPOSITORY = 255
 
-_LABEL = r"[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?"
-_HOST = re.compile(rf"(?:{_LABEL}(?:\.{_LABEL})*|\[[0-9a-fA-F:.]+\])(?::(?P<port>[0-9]{{1,5}}))?")
+_LABEL = r"[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?"
+_HOST = re.compile(rf"(?:{_LABEL}(?:\.{_LABEL})*|\[(?P<ipv6>[0-9a-fA-F:.]+)\])(?::(?P<port>[0-9]{{1,5}}))?")
 _REPOSITORY = re.compile(r"[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*)*")
 _TAG = re.compile(r"[a-zA-Z0-9_][a-zA-Z0-9_.-]{0,127}")
 
@@ -78,7 +80,9 @@ def full_repository(registry: str, repository: str) -> str:
 
 def is_registry(host: str) -> bool:
     found = _HOST.fullmatch(host)
-    return found is not None and (found["port"] is None or 0 < int(found["port"]) < 65536)
+    if found is None or len(host) > LONGEST_HOST or not 0 < int(found["port"] or 1) < 65536:
+        return False
+    return found["ipv6"] is None or _is_ipv6(found["ipv6"])
 
 
 def is_repository(path: str) -> bool:
@@ -92,6 +96,14 @@ def is_digest(text: str) -> bool:
 
 def digest_of(content: bytes, algorithm: str = "sha256") -> str:
     return f"{algorithm}:{hashlib.new(algorithm, content).hexdigest()}"
+
+
+def _is_ipv6(text: str) -> bool:
+    try:
+        ipaddress.IPv6Address(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _split_tag(path: str) -> tuple[str, str, str]:
