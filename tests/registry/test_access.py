@@ -446,7 +446,7 @@ class TestRateLimits:
             for tag in ("1.0", "2.0"):
                 with pytest.raises(errors.RateLimited) as failure:
                     await registry.image(f"{front.host}/acme/aim:{tag}")
-                assert seconds - 2 < failure.value.retry_after <= seconds
+                assert seconds - 20 < failure.value.retry_after <= seconds
             assert front.kinds() == ["manifests"]
         assert str(failure.value) == (
             f"registry {front.host} takes no more requests for now, it limits how many it answers: "

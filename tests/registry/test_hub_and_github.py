@@ -9,7 +9,7 @@ from tests.registry.test_access import keychain
 
 from aim_engine.registry import Limits, Registry, errors
 
-LIMITS = Limits(request=0.5, retry_pauses=(0.01, 0.02), hub_page_size=100)
+LIMITS = Limits(request=2.0, retry_pauses=(0.01, 0.02), hub_page_size=100)
 TOKEN = "ghp_0123456789"
 FAULTS = [
     pytest.param(says({}, 500), errors.ServerFailed, id="500"),

@@ -130,7 +130,7 @@ async def test_what_is_not_there(push: Pusher, plain: str, repository: str) -> N
 async def test_askers_of_a_missing_image_share_the_failure_for_a_moment(
     push: Pusher, plain: str, repository: str
 ) -> None:
-    async with gate(plain) as front, Registry(limits=Limits(failure_lifetime=0.2)) as registry:
+    async with gate(plain) as front, Registry(limits=Limits(failure_lifetime=1.0)) as registry:
         name = f"{front.host}/{repository}:1.0"
         failures = await asyncio.gather(*(registry.image(name) for _ in range(20)), return_exceptions=True)
         assert {type(failure) for failure in failures} == {errors.NotFound}
@@ -256,7 +256,7 @@ async def test_the_third_failure_is_told(plain: str, fault: Respond, kind: type[
 async def test_a_silent_registry_is_left_after_the_time_for_one_request(plain: str) -> None:
     async with (
         gate(plain, before=lambda r: stays_silent if r.path != "/v2/" else None) as front,
-        Registry(limits=Limits(request=0.2)) as registry,
+        Registry(limits=Limits(request=1.0)) as registry,
     ):
         with pytest.raises(errors.TimedOut, match="did not answer in time"):
             await registry.image(f"{front.host}/acme/aim:1.0")
@@ -266,13 +266,17 @@ async def test_a_silent_registry_is_left_after_the_time_for_one_request(plain: s
 async def test_no_more_than_so_many_requests_at_a_time(push: Pusher, plain: str, repository: str) -> None:
     for number in range(8):
         await push.image(repository, f"{number}", {"number": f"{number}"})
-    now, most = 0, 0
+    now, most, full = 0, 0, asyncio.Event()
 
     def before(request: web.Request) -> Respond | None:
         async def slowly(_: web.Request) -> web.StreamResponse:
             nonlocal now, most
             now, most = now + 1, max(most, now + 1)
-            await asyncio.sleep(0.01)
+            if now == 3:
+                full.set()
+            async with asyncio.timeout(5):
+                await full.wait()
+            await asyncio.sleep(0.01)  # time for a fourth to come, were it let
             now -= 1
             return web.json_response({}, status=404)
 
