@@ -1,12 +1,19 @@
-"""A scripted API server with a state of its own: one kind, a history of events, and a watch that can be hurt."""
+"""The small kinds that tests of the runtime play with."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 
+import msgspec
+from tests.kube.manifests import CONFIG_MAPS
+
+from aim_engine.kube.client import Client, Selection
+from aim_engine.kube.informer import Informer
 from aim_engine.kube.resource import Resource
 from aim_engine.objects import Key, ObjectMeta, Wire
 
+MAPS = CONFIG_MAPS
 TOYS = Resource("toys.example.com", "v1", "toys", "Toy")
 
 
@@ -46,3 +53,23 @@ async def until(true: Callable[[], bool | Awaitable[bool]], seconds: float = 10.
     async with asyncio.timeout(seconds):
         while not (await now if isinstance(now := true(), Awaitable) else now):
             await asyncio.sleep(every)
+
+
+class ConfigMap(Wire):
+    metadata: ObjectMeta
+    data: dict[str, str] = msgspec.field(default_factory=dict[str, str])
+
+
+@asynccontextmanager
+async def following(*informers: Informer[Any]) -> AsyncGenerator[None]:
+    async with asyncio.TaskGroup() as group:
+        running = [group.create_task(informer.run()) for informer in informers]
+        for informer in informers:
+            await informer.wait_synced()
+        yield
+        for task in running:
+            task.cancel()
+
+
+def maps_of(client: Client, namespace: str, managers: tuple[str, ...] = ()) -> Informer[ConfigMap]:
+    return Informer(client, MAPS, ConfigMap, selection=Selection(namespace), managers=managers)

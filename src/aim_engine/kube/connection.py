@@ -54,7 +54,7 @@ class Certificate:
     """A client certificate and its key."""
 
     chain: Pem
-    key: Pem
+    key: Pem = field(repr=False)
 
 
 @dataclass(kw_only=True)

@@ -43,7 +43,7 @@ class Plugin:
 
     command: str
     arguments: Sequence[str] = ()
-    environment: Mapping[str, str] = field(default_factory=dict[str, str])
+    environment: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     api_version: str = "client.authentication.k8s.io/v1"
     interactive: bool = True
     """May talk to the person at the terminal, if there is one."""

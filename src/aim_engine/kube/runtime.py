@@ -40,10 +40,12 @@ class Runtime:
         """
         try:
             async with _background(*(part.run() for part in (*self.informers, self.recorder))):
+                finished = True
                 if await _unless(stop, self._synced(), self._acquired()):
                     async with _background(*([self.elector.keep()] if self.elector else [])):
-                        await self._control(stop)
-                if self.elector:
+                        finished = await self._control(stop)
+                # A write of an abandoned pass may still be on its way: then the successor has to wait for the lease.
+                if self.elector and finished:
                     await self.elector.release()
         except BaseExceptionGroup as group:
             if group.subgroup(LeaseLost):
@@ -59,7 +61,8 @@ class Runtime:
         if self.elector:
             await self.elector.acquire()
 
-    async def _control(self, stop: asyncio.Event) -> None:
+    async def _control(self, stop: asyncio.Event) -> bool:
+        """Run the controllers until `stop`; false if passes had to be abandoned."""
         async with _background(*(controller.run() for controller in self.controllers)) as running:
             await stop.wait()
             log.info("stopping")
@@ -69,8 +72,10 @@ class Runtime:
                 async with asyncio.timeout(self.timings.shutdown):
                     await asyncio.wait(running)
                     await self.recorder.drain()
+                return True
             except TimeoutError:
                 log.warning("passes abandoned; the next process takes them up")
+                return False
 
 
 @asynccontextmanager
