@@ -39,6 +39,10 @@ class Peer:
     seen: list[Seen] = field(default_factory=list)
     connection: Connection = field(default_factory=lambda: Connection(server="http://unused"))
 
+    def connected(self, **options: Any) -> Connection:
+        """A way to the peer with other credentials."""
+        return Connection(server=self.connection.server, **options)
+
     async def answer(self, request: web.Request) -> web.StreamResponse:
         body = await request.read()
         self.seen.append(Seen(request.method, request.path, dict(request.query), dict(request.headers), body))

@@ -209,7 +209,7 @@ def _read(path: Path) -> Kubeconfig:
     try:
         return msgspec.convert(cast("object", yaml.safe_load(path.read_text())) or {}, Kubeconfig)
     except (OSError, yaml.YAMLError, msgspec.ValidationError, UnicodeDecodeError) as error:
-        raise Misconfigured(f"can't read kubeconfig {path}: {error}") from error
+        raise Misconfigured(f"can't read kubeconfig {path}: {' '.join(str(error).split())}") from error
 
 
 def _find(what: str, name: str, entries: Iterator[tuple[Path, str, T]]) -> tuple[Path, T]:
