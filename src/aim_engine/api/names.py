@@ -24,6 +24,7 @@ LABEL_TEMPLATE_CREATED: Final = "template-created"
 LABEL_CACHE_TYPE: Final = f"{GROUP}/cache.type"
 LABEL_CACHE_NAME: Final = f"{GROUP}/cache.name"
 LABEL_SOURCE_MODEL: Final = f"{GROUP}/source-model"
+LABEL_ARTIFACT: Final = f"{GROUP}/artifact"
 LABEL_MODEL_SOURCE: Final = f"{GROUP}/model-source"
 
 RESERVED_LABELS: Final = tuple(

@@ -27,6 +27,14 @@ TRACED_FROM = {"info": {"info", "warning", "error"}, "error": {"error"}, "panic"
 """Flag --zap-stacktrace-level -> the levels whose unexpected errors keep their stack trace."""
 
 
+class NamedLogger(structlog.WriteLogger):
+    """Writes to standard error, and knows which part of the operator is speaking."""
+
+    def __init__(self, name: str = "aim") -> None:
+        super().__init__(sys.stderr)
+        self.name = name
+
+
 def moment(nanoseconds: int) -> datetime:
     """The UTC time that many nanoseconds after the epoch."""
     return datetime.fromtimestamp(nanoseconds / 1e9, UTC)
@@ -39,13 +47,14 @@ def configure(settings: Settings) -> None:
         processors=[
             structlog.contextvars.merge_contextvars,
             structlog.processors.add_log_level,
+            structlog.stdlib.add_logger_name,
             stamped(settings.zap_time_encoding),
             traced(settings.zap_stacktrace_level),
             masked,
             *(for_people() if console else for_machines()),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(least_level(settings)),
-        logger_factory=structlog.WriteLoggerFactory(sys.stderr),
+        logger_factory=NamedLogger,
         cache_logger_on_first_use=True,
     )
 

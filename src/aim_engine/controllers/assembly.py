@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from aim_engine.controllers import runtime_config
+from aim_engine.controllers import artifact, runtime_config
 from aim_engine.controllers.carrying_out import Executor
 from aim_engine.controllers.cluster import Cluster
 from aim_engine.controllers.concept import Concept
@@ -14,7 +14,12 @@ from aim_engine.kube.controller import Controller
 from aim_engine.kube.events import Recorder
 from aim_engine.kube.metrics import Metrics
 
-CONCEPTS: tuple[Concept[Any, Any, Any], ...] = (runtime_config.NAMESPACED, runtime_config.CLUSTER)
+CONCEPTS: tuple[Concept[Any, Any, Any], ...] = (
+    runtime_config.NAMESPACED,
+    runtime_config.CLUSTER,
+    artifact.ARTIFACTS,
+    artifact.MODEL_CACHES,
+)
 
 
 @dataclass(frozen=True)

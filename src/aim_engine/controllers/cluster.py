@@ -13,9 +13,11 @@ from aim_engine.api.template import AIMClusterServiceTemplate, AIMServiceTemplat
 from aim_engine.api.template_cache import AIMTemplateCache
 from aim_engine.controllers import kinds
 from aim_engine.kube.client import EVERYTHING, Client, Selection
+from aim_engine.kube.errors import KubeError
 from aim_engine.kube.informer import Informer
 from aim_engine.kube.resource import Resource
 from aim_engine.kube.store import HasMetadata
+from aim_engine.objects import Key
 
 T = TypeVar("T", bound=HasMetadata)
 
@@ -60,6 +62,10 @@ class Cluster:
         self.pod_events = self._events_about("Pod")
         self.claim_events = self._events_about("PersistentVolumeClaim")
         self.inference_service_events = self._events_about("InferenceService")
+        self._said = [
+            informer.store.index(lambda event: [event.involved_object.uid])
+            for informer in (self.pod_events, self.claim_events, self.inference_service_events)
+        ]
 
     def informer(self, api_version: str, kind: str) -> Informer[Any]:
         """The informer that follows the kind a manifest names."""
@@ -67,8 +73,20 @@ class Cluster:
 
     def is_ending(self, namespace: str) -> bool:
         """Whether a namespace is being deleted, or is gone."""
-        found = self.namespaces.store.get(kinds.NAMESPACES.key({"metadata": {"name": namespace}}))
+        found = self.namespaces.store.get(Key("", namespace))
         return found is None or found.metadata.deletion_timestamp is not None
+
+    def said_of(self, *objects: HasMetadata | None) -> list[foreign.Event]:
+        """The Events about these very objects."""
+        uids = [one.metadata.uid for one in objects if one is not None]
+        return [event for uid in uids for index in self._said for event in index[uid]]
+
+    async def log(self, pod: Key, container: str, *, tail: int) -> str | None:
+        """The last lines a container printed; None if they cannot be read."""
+        try:
+            return await self._client.logs(pod, container, tail=tail)
+        except KubeError:
+            return None
 
     def _follow(self, resource: Resource, into: type[T], controllers: Collection[str] = ()) -> Informer[T]:
         """Everything of a kind; the controllers named are those that apply objects of it."""

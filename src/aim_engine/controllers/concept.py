@@ -76,6 +76,8 @@ class Concept(Generic[T, Seen, V]):
     plan: Callable[[T, V], Plan]
     status: Callable[[T, V, Judgement], Status]
     """Everything of the status but conditions and observedGeneration, which the pipeline sets."""
+    blank: Callable[[], Any] | None = None
+    """An empty status, for kinds that need a spec: an object without one is told so, and nothing else happens."""
     wakes: Callable[[Cluster], Sequence[Wake[Any]]] = no_wakes
     finalizers: tuple[str, ...] = ()
     """The first is put on every object; all of them leave when the clean-up is done."""

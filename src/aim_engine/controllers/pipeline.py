@@ -21,8 +21,10 @@ from aim_engine.controllers.concept import AimObject, Concept, Seen, Status, T, 
 from aim_engine.controllers.failures import PassFailed
 from aim_engine.core import conditions, plan, transitions
 from aim_engine.core.conditions import Judgement, Retry
+from aim_engine.core.health import Component
 from aim_engine.core.parent import Parent
 from aim_engine.core.plan import Plan
+from aim_engine.core.problems import invalid_spec
 from aim_engine.core.transitions import Occurrence
 from aim_engine.kube.errors import Conflict, NotFound
 from aim_engine.kube.events import Recorder, Reference
@@ -76,10 +78,22 @@ class Pipeline(Generic[T, Seen, V]):
         if plan.is_paused(item.metadata):
             return None
         now = self.clock()
+        if item.spec is None and self.concept.blank:
+            return await self.refuse(item, self.concept.blank(), now)
         walk = await self.look(item, now)
         outcome = await self.carry_out(item, walk)
-        written = await self.report(item, walk, outcome, now)
+        status = self.concept.status(item, walk.view, walk.judgement)
+        written = await self.report(item, status, walk.judgement, outcome, now)
         return self.look_again(walk, outcome, written)
+
+    async def refuse(self, item: T, blank: Any, now: datetime) -> float | None:
+        """Tell an object without a spec, which the API server lets through, that nothing can be made of it."""
+        missing = Component(
+            name="Spec", problems=(invalid_spec("InvalidSpec", "spec is missing; write what you want"),)
+        )
+        judgement = conditions.judge([missing], stored_conditions(item), now, words=self.concept.words)
+        status: Any = msgspec.structs.replace(item.status or blank, status=judgement.status)
+        return None if await self.report(item, status, judgement, Outcome(), now) else self.timings.conflict
 
     async def look(self, item: T, now: datetime) -> Walk[V]:
         """Read the world, judge it and plan; nothing is written."""
@@ -98,16 +112,15 @@ class Pipeline(Generic[T, Seen, V]):
         steps = plan.steps(walk.plan, parent, walk.view.config.label_propagation)
         return await self.executor.carry_out(walk.plan, steps, self.concept.owner, force=self.concept.force)
 
-    async def report(self, item: T, walk: Walk[V], outcome: Outcome, now: datetime) -> bool:
+    async def report(self, item: T, status: Any, judgement: Judgement, outcome: Outcome, now: datetime) -> bool:
         """Write the status if it changed, tell what changed; whether the status is stored as it should be."""
         settled = transitions.settle(
-            walk.judgement.notes,
+            judgement.notes,
             stored_conditions(item),
             item.metadata.generation,
             now,
             write_error=outcome.error,
         )
-        status: Any = self.concept.status(item, walk.view, walk.judgement)
         status = msgspec.structs.replace(
             status, conditions=settled.conditions, observed_generation=item.metadata.generation
         )

@@ -98,10 +98,10 @@ def keychain(secrets: Sequence[PullSecret]) -> Keychain:
 
 
 def read_docker_config(file: Path) -> Keychain:
-    """The credentials in a docker config file; none if there is no such file for us."""
+    """The credentials in a docker config file; none if there is no such file."""
     try:
         content = file.read_bytes()
-    except (FileNotFoundError, NotADirectoryError, PermissionError):
+    except FileNotFoundError:
         return Keychain()
     except OSError as error:
         raise InvalidCredentials(f"the docker config {file} cannot be read: {error.strerror}") from error
