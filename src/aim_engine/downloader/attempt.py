@@ -1,0 +1,123 @@
+"""One attempt, in a process of its own, so that it can be killed when it hangs and so that its memory is its own.
+
+The process is told by its arguments what to fetch and where to leave the list of files; it counts into the gauge behind
+a descriptor that it inherits. It ends when the process that started it is gone.
+"""
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from aim_engine.downloader import hub, memory, settings, simulation, speech
+from aim_engine.downloader.bucket import Bucket, BucketSource, Place
+from aim_engine.downloader.failures import Failure
+from aim_engine.downloader.fetch import Fetch, Source
+from aim_engine.downloader.gauge import Gauge
+from aim_engine.downloader.settings import Settings
+from aim_engine.downloader.volume import BucketKeeper, HubKeeper, Keeper, Volume
+
+HANG = "hang"
+SIMULATE = "simulate"
+
+
+def start(
+    what: str, target: Path, gauge: Gauge, manifest: Path, environment: dict[str, str]
+) -> "subprocess.Popen[bytes]":
+    """Start an attempt; `what` is the URI, or one of the words for tests."""
+    command = [sys.executable, "-m", __name__, what, str(target), str(gauge.descriptor), str(manifest)]
+    return subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        env={**os.environ, **environment},
+        pass_fds=(gauge.descriptor,),
+        start_new_session=True,
+    )
+
+
+def volume_for(uri: str, target: Path, revision: str = "") -> Volume:
+    """Return the volume as the URI's scheme keeps it."""
+    keeper: Keeper = HubKeeper(target, revision) if uri.startswith("hf://") else BucketKeeper(target)
+    return Volume(target, keeper)
+
+
+def repository_of(uri: str) -> str:
+    """Return the repository that an hf:// URI names."""
+    return uri.removeprefix("hf://").strip("/")
+
+
+def fetch_hub(uri: str, target: Path, gauge: Gauge, wish: Settings, manifest: Path) -> None:
+    """Fetch a repository from the hub with the protocol that the environment selects."""
+    protocol = hub.protocol_here()
+    if wish.debug.simulate_hub:
+        simulation.hub_attempt(target, wish.debug, gauge, protocol)
+        return
+    repository = hub.Repository(repository_of(uri), gauge.tick)
+    held = repository.manifest()
+    source: Source = (
+        hub.XetSource(repository, held) if protocol == hub.XET else hub.HttpSource(repository, held, protocol)
+    )
+    Fetch(source, volume_for(uri, target, held.revision), gauge, wish.stall_seconds).run(held)
+    manifest.write_text(held.to_json())
+
+
+def fetch_bucket(uri: str, target: Path, gauge: Gauge, wish: Settings, manifest: Path) -> None:
+    """Fetch everything below a prefix of a bucket."""
+    bucket = Bucket(Place.of(uri), os.environ, gauge.tick)
+    held = bucket.manifest()
+    volume = volume_for(uri, target)
+    fetch = Fetch(BucketSource(bucket), volume, gauge, wish.stall_seconds)
+    fetch.check = lambda file: bucket.check(volume, file, gauge.tick)
+    fetch.run(held)
+    manifest.write_text(held.to_json())
+
+
+def run(what: str, target: Path, gauge: Gauge, manifest: Path) -> int:
+    """Do what an attempt is asked for; return the exit code."""
+    wish = settings.read(os.environ)
+    if what == HANG:
+        while True:
+            time.sleep(3600)
+    try:
+        if what == SIMULATE:
+            simulation.download(target, wish, gauge)
+        elif what.startswith("hf://"):
+            fetch_hub(what, target, gauge, wish, manifest)
+        else:
+            fetch_bucket(what, target, gauge, wish, manifest)
+    except Failure as failure:
+        speech.warn(str(failure))
+        return failure.code
+    except MemoryError:
+        speech.warn("Out of memory: the download needs more than the container's memory limit")
+        return 1
+    except OSError as error:
+        speech.warn(f"Error: {speech.one_line(error)}")
+        return 1
+    return 0
+
+
+def _end_with_parent() -> None:
+    """End this process when the one that started it closes our standard input, which also its death does."""
+    sys.stdin.buffer.read()
+    os._exit(Failure.code)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run one attempt from the command line that `start` made."""
+    what, target, descriptor, manifest = arguments
+    speech.learn(os.environ)
+    for name, value in memory.xet_environment().items():
+        os.environ.setdefault(name, value)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    code = run(what, Path(target), Gauge(int(descriptor)), Path(manifest))
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)  # libraries keep threads of their own, which must not hold up the end
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

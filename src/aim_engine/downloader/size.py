@@ -1,0 +1,56 @@
+"""Tells how large a source is, as one JSON line; for artifacts whose size nobody wrote down."""
+
+import json
+import os
+
+from aim_engine.downloader.attempt import repository_of
+from aim_engine.downloader.bucket import Bucket, Place
+from aim_engine.downloader.failures import Failure, Gated, NotFound, UsageError
+from aim_engine.downloader.hub import Repository
+from aim_engine.downloader.speech import say, warn
+
+NOT_FOUND, GATED, OTHER = 1, 2, 3
+
+
+def print_size(uri: str) -> None:
+    """Print `{"url": …, "sizeBytes": …}` as the last line; raise a failure whose text says why not."""
+    if not uri.startswith(("hf://", "s3://")):
+        raise UsageError(f"Error: Unknown protocol. URL must start with hf:// or s3:// - was {uri}")
+    size = _hub_size(uri) if uri.startswith("hf://") else _bucket_size(uri)
+    if size <= 0:
+        raise Failure(f"Error: Size is zero or negative ({size}) for {uri}")
+    say(json.dumps({"url": uri, "sizeBytes": size}, separators=(",", ":")))
+
+
+def _hub_size(uri: str) -> int:
+    try:
+        return Repository(repository_of(uri)).size()
+    except Failure as failure:
+        explain(repository_of(uri), failure)
+        raise Failure(f"Error: Failed to get size for {uri}") from failure
+
+
+def _bucket_size(uri: str) -> int:
+    try:
+        return Bucket(Place.of(uri), os.environ).size()
+    except Failure as failure:
+        warn(str(failure))
+        raise Failure(f"Error: s3cmd failed for {uri}") from failure
+
+
+def explain(repository: str, failure: Failure) -> None:
+    """Print why the hub gave no answer, in the words that the operator looks for."""
+    warn(str(failure) if isinstance(failure, NotFound | Gated) else f"Failed to fetch model info: {failure}")
+    if isinstance(failure, Gated):
+        warn(f"Model requires authentication: {repository}")
+        warn("Set HF_TOKEN environment variable to a token that may read it")
+
+
+def print_hub_size(repository: str) -> int:
+    """Print the bytes of a repository and nothing else; the exit code tells not found, gated and others apart."""
+    try:
+        say(str(Repository(repository).size()))
+    except Failure as failure:
+        explain(repository, failure)
+        return NOT_FOUND if isinstance(failure, NotFound) else GATED if isinstance(failure, Gated) else OTHER
+    return 0
