@@ -56,6 +56,7 @@ class Settings:
     identity: str = ""
     registry_mirrors: str = ""
     registry_ca_file: str = ""
+    docker_config: str = ""
 
 
 FLAGS = {
@@ -71,6 +72,7 @@ def read(arguments: Sequence[str], environment: Mapping[str, str], fallback_iden
         identity=environment.get("POD_NAME") or fallback_identity,
         registry_mirrors=environment.get("AIM_REGISTRY_MIRRORS", ""),
         registry_ca_file=environment.get("AIM_REGISTRY_CA_FILE", ""),
+        docker_config=environment.get("DOCKER_CONFIG") or f"{environment.get('HOME', '')}/.docker",
     )
 
 

@@ -17,7 +17,7 @@ from tests.registry.pushing import Pusher
 from tests.registry.servers import Authority
 
 from aim_engine.local import binaries
-from aim_engine.registry import Limits
+from aim_engine.registry.limits import Limits
 
 hypothesis.settings.register_profile("busy machine", deadline=None)
 hypothesis.settings.load_profile("busy machine")

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.registry.test_reference import hosts, repositories
 
-from aim_engine.registry import Keychain, PullSecret, credentials, endpoint, errors, mirrors
-from aim_engine.registry.credentials import Credential, keychain
+from aim_engine.registry import credentials, endpoint, errors, mirrors
+from aim_engine.registry.credentials import Credential, Keychain, PullSecret, keychain
 
 JSON_TYPE, CFG_TYPE = "kubernetes.io/dockerconfigjson", "kubernetes.io/dockercfg"
 

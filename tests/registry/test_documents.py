@@ -9,10 +9,11 @@ from multidict import CIMultiDict, CIMultiDictProxy
 from tests.registry.test_credentials import documents as any_json
 from yarl import URL
 
-from aim_engine.registry import Limits, documents
+from aim_engine.registry import documents
 from aim_engine.registry.authorization import Challenge, challenges
 from aim_engine.registry.documents import DOCKER_MANIFEST, OCI_INDEX, OCI_MANIFEST, Descriptor, Platform, Unsuitable
 from aim_engine.registry.exchange import Answer
+from aim_engine.registry.limits import Limits
 from aim_engine.registry.transport import rate_limit_pause
 
 NOW = 1_700_000_000.0

@@ -7,7 +7,9 @@ from aiohttp import web
 from tests.registry.peer import Respond, breaks_off, hangs_up, in_turn, says, sends, serving, stays_silent
 from tests.registry.test_access import keychain
 
-from aim_engine.registry import Limits, Registry, errors
+from aim_engine.registry import errors
+from aim_engine.registry.client import Registry
+from aim_engine.registry.limits import Limits
 
 LIMITS = Limits(request=2.0, retry_pauses=(0.01, 0.02), hub_page_size=100)
 TOKEN = "ghp_0123456789"

@@ -9,7 +9,9 @@ from tests.registry.conftest import LIMITS
 from tests.registry.peer import Respond, gate, hangs_up, says, sends, stays_silent
 from tests.registry.pushing import DOCKER, OCI, Pusher, digest
 
-from aim_engine.registry import Limits, Registry, errors
+from aim_engine.registry import errors
+from aim_engine.registry.client import Registry
+from aim_engine.registry.limits import Limits
 
 AMD64 = {"os": "linux", "architecture": "amd64"}
 ARM64 = {"os": "linux", "architecture": "arm64"}

@@ -9,7 +9,9 @@ from tests.registry.pushing import Pusher
 from tests.registry.servers import PASSWORD, USER, Authority
 from tests.registry.test_access import keychain
 
-from aim_engine.registry import Limits, Registry, errors, mirrors
+from aim_engine.registry import errors, mirrors
+from aim_engine.registry.client import Registry
+from aim_engine.registry.limits import Limits
 
 TAGS = tuple(f"1.{number}" for number in range(7))
 SMALL_PAGES = Limits(page_size=3, retry_pauses=(0.01,), request=5.0)

@@ -1,4 +1,4 @@
-"""Kubernetes quantities (`500m`, `1.5Gi`, `12e6`) as exact numbers, and back in the form the API server prints."""
+"""Kubernetes quantities (`500m`, `1.5Gi`, `12e6`) as exact numbers, and back in canonical form."""
 
 import re
 from decimal import ROUND_UP, Decimal, localcontext
@@ -39,7 +39,7 @@ def parse(quantity: int | str) -> Decimal:
 
 
 def canonical(quantity: int | str) -> str:
-    """Return the text the API server stores: same family of suffixes, no fraction, the largest suffix that fits.
+    """Return Kubernetes' canonical text: same family of suffixes, no fraction, the largest suffix that fits.
 
     Like the server it keeps nothing finer than one nano and nothing beyond 2^63 - 1.
     """

@@ -37,10 +37,11 @@ def run(told: "Settings") -> None:
 
     from aim_engine.cli import logs, process
     from aim_engine.kube.errors import KubeError
+    from aim_engine.registry.errors import RegistryError
 
     logs.configure(told)
     try:
         asyncio.run(process.run(told))
-    except (KubeError, ValueError, OSError) as failure:
+    except (KubeError, RegistryError, ValueError, OSError) as failure:
         click.echo(f"aim operator: {failure}", err=True)
         sys.exit(1)

@@ -9,6 +9,7 @@ from pathlib import Path
 import structlog
 from aiohttp import web
 
+from aim_engine.cli import registries
 from aim_engine.controllers import assembly, pipeline
 from aim_engine.kube import kubeconfig
 from aim_engine.kube.client import Client
@@ -28,15 +29,20 @@ log = structlog.get_logger("operator")
 async def run(
     settings: Settings, timings: Timings | None = None, pipeline_timings: pipeline.Timings | None = None
 ) -> None:
-    """Work until SIGTERM or SIGINT; raises KubeError when the cluster cannot be reached or the lease was lost."""
+    """Work until SIGTERM or SIGINT.
+
+    Raises KubeError when the cluster cannot be reached or the lease was lost, RegistryError for wrong settings of them.
+    """
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     timings = timings or Timings()
+    registry = registries.of(settings)
     server = kubeconfig.discover(settings.kubeconfig, timings=timings)
     measured = Metrics(server.server)
     fence = LeaseFence() if settings.leader_elect else None
     async with AsyncExitStack() as stack:
+        await stack.enter_async_context(registry)
         client = await stack.enter_async_context(Client(server, timings, fence=fence, observer=measured))
         unfenced = await stack.enter_async_context(Client(server, timings, observer=measured))
         await unfenced.read("/version")

@@ -98,10 +98,10 @@ def keychain(secrets: Sequence[PullSecret]) -> Keychain:
 
 
 def read_docker_config(file: Path) -> Keychain:
-    """The credentials in a docker config file; none if there is no such file."""
+    """The credentials in a docker config file; none if there is no such file for us."""
     try:
         content = file.read_bytes()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
         return Keychain()
     except OSError as error:
         raise InvalidCredentials(f"the docker config {file} cannot be read: {error.strerror}") from error

@@ -2,7 +2,6 @@
 
 import asyncio
 import shutil
-import ssl
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
@@ -12,12 +11,14 @@ from aim_engine.local.control_plane import certificates, components, crds, kubec
 from aim_engine.local.control_plane.certificates import Authority
 from aim_engine.local.control_plane.cluster import Cluster, Files
 from aim_engine.local.control_plane.components import Ports, Setting
+from aim_engine.local.control_plane.connection import connect
 from aim_engine.local.control_plane.network import Network
 from aim_engine.local.control_plane.order import Order
 from aim_engine.local.errors import LocalError
 from aim_engine.local.processes import Crew, Program, last_words
 
-START_SECONDS = 120.0
+START_SECONDS = 300.0
+"""How long one program may take; a few seconds on a machine with nothing else to do."""
 POLL_SECONDS = 0.05
 ADMINISTRATOR = "admin"
 API_SERVER_NAMES = (
@@ -130,11 +131,7 @@ class _Start:
         return socket.exists()
 
     async def _until_found(self, address: str) -> None:
-        keys = self._files.keys
-        context = ssl.create_default_context(cafile=keys / "ca.crt")
-        context.load_cert_chain(keys / f"{ADMINISTRATOR}.crt", keys / f"{ADMINISTRATOR}.key")
-        connector = aiohttp.TCPConnector(ssl=context)
-        async with aiohttp.ClientSession(self.cluster.server, connector=connector) as session:
+        async with connect(self.cluster) as session:
 
             async def found() -> bool:
                 try:

@@ -1,0 +1,86 @@
+"""Objects of our kinds on a real API server, each under a name of its own."""
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urlencode
+
+from tests.api_server import ApiServer
+
+from aim_engine.api import kinds, names
+from aim_engine.objects import Manifest
+
+ROOT = f"/apis/{names.API_VERSION}"
+
+
+class Objects:
+    """Writes and reads objects of one namespace and of the cluster; an answer is a status code and a body."""
+
+    def __init__(self, server: ApiServer, namespace: str) -> None:
+        self.namespace = namespace
+        self._server = server
+        self._numbers: Iterator[int] = itertools.count()
+
+    def new(self, kind: str, spec: Manifest | None) -> Manifest:
+        """An object with a name that no other has."""
+        metadata = {"name": f"{self.namespace}-{next(self._numbers)}", "labels": {"made-by": self.namespace}}
+        body = {} if spec is None else {"spec": spec}
+        return {"apiVersion": names.API_VERSION, "kind": kind, "metadata": metadata, **body}
+
+    def create(self, manifest: Manifest, **query: str) -> tuple[int, Any]:
+        return self._server.request("POST", f"{self._path(manifest['kind'])}?{urlencode(query)}", manifest)
+
+    def created(self, manifest: Manifest) -> Manifest:
+        """Create an object that has to be accepted; return it as stored."""
+        status, answer = self.create(manifest)
+        assert status == 201, answer
+        return answer
+
+    def update(self, manifest: Manifest, **query: str) -> tuple[int, Any]:
+        """Replace everything but the status, whatever its version."""
+        return self._server.request("PUT", f"{self._of(manifest)}?{urlencode(query)}", self._versioned(manifest))
+
+    def report(self, manifest: Manifest, status: Manifest) -> tuple[int, Any]:
+        """Replace the status."""
+        body = {**self._versioned(manifest), "status": status}
+        return self._server.request("PUT", f"{self._of(manifest)}/status", body)
+
+    def read(self, manifest: Manifest) -> Manifest:
+        return self._server.call("GET", self._of(manifest))
+
+    def delete_all(self) -> None:
+        """Delete the objects of the cluster; those of the namespace go with it."""
+        for kind in kinds.KINDS:
+            if not kind.namespaced:
+                self._server.call("DELETE", f"{self._path(kind.name)}?labelSelector=made-by={self.namespace}")
+
+    def _versioned(self, manifest: Manifest) -> Manifest:
+        version = self.read(manifest)["metadata"]["resourceVersion"]
+        return {**manifest, "metadata": {**manifest["metadata"], "resourceVersion": version}}
+
+    def _of(self, manifest: Manifest) -> str:
+        return f"{self._path(manifest['kind'])}/{manifest['metadata']['name']}"
+
+    def _path(self, kind: str) -> str:
+        declared = kinds.BY_NAME[kind]
+        return (
+            f"{ROOT}/namespaces/{self.namespace}/{declared.plural}"
+            if declared.namespaced
+            else f"{ROOT}/{declared.plural}"
+        )
+
+
+MINIMAL: dict[str, Manifest] = {
+    "AIMModel": {"image": "acme/aim:1"},
+    "AIMClusterModel": {"image": "acme/aim:1"},
+    "AIMClusterModelSource": {"filters": [{"image": "acme/aim"}]},
+    "AIMServiceTemplate": {"modelName": "llama"},
+    "AIMClusterServiceTemplate": {"modelName": "llama"},
+    "AIMService": {"model": {"name": "llama"}},
+    "AIMTemplateCache": {"templateName": "fast"},
+    "AIMArtifact": {"sourceUri": "hf://acme/llama"},
+    "AIMModelCache": {"sourceUri": "hf://acme/llama"},
+    "AIMRuntimeConfig": {},
+    "AIMClusterRuntimeConfig": {},
+}
+"""What the schema demands of each kind, and no more."""
