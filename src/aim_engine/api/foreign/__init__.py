@@ -16,7 +16,7 @@ from aim_engine.api.foreign.cluster import (
     ServiceAccount,
     Subject,
 )
-from aim_engine.api.foreign.common import ForeignCondition, Quantities
+from aim_engine.api.foreign.common import ForeignCondition, Quantities, Truth
 from aim_engine.api.foreign.serving import (
     HorizontalPodAutoscaler,
     HorizontalPodAutoscalerSpec,
@@ -50,10 +50,10 @@ from aim_engine.api.foreign.workloads import (
     JobSpec,
     JobStatus,
     Pod,
+    PodCondition,
     PodSpec,
     PodStatus,
     Resources,
-    Running,
     Terminated,
     Waiting,
 )
@@ -90,6 +90,7 @@ __all__ = [
     "PersistentVolumeClaimSpec",
     "PersistentVolumeClaimStatus",
     "Pod",
+    "PodCondition",
     "PodSpec",
     "PodStatus",
     "Predictor",
@@ -101,12 +102,12 @@ __all__ = [
     "RouteMatch",
     "RouteParentStatus",
     "RouteRule",
-    "Running",
     "SecretMetadata",
     "ServiceAccount",
     "StorageClass",
     "Subject",
     "Terminated",
+    "Truth",
     "VolumeResources",
     "Waiting",
 ]

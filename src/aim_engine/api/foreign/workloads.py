@@ -2,18 +2,15 @@
 
 from datetime import datetime
 
-from aim_engine.api.foreign.common import ForeignCondition, Quantities
+from aim_engine.api.foreign.common import ForeignCondition, Quantities, Truth
 from aim_engine.objects import ObjectMeta, Wire
 
 
 class Resources(Wire):
-    limits: Quantities = {}
     requests: Quantities = {}
 
 
 class Container(Wire):
-    name: str
-    image: str = ""
     resources: Resources = Resources()
 
 
@@ -28,42 +25,40 @@ class Waiting(Wire):
     message: str = ""
 
 
-class Running(Wire):
-    started_at: datetime | None = None
-
-
 class Terminated(Wire):
     exit_code: int = 0
     reason: str = ""
     message: str = ""
-    finished_at: datetime | None = None
 
 
 class ContainerState(Wire):
     waiting: Waiting | None = None
-    running: Running | None = None
     terminated: Terminated | None = None
 
 
 class ContainerStatus(Wire):
     name: str
     ready: bool = False
-    restart_count: int = 0
     state: ContainerState = ContainerState()
-    last_state: ContainerState = ContainerState()
+
+
+class PodCondition(Wire):
+    type: str
+    status: Truth
 
 
 class PodStatus(Wire):
     phase: str = ""
     reason: str = ""
     message: str = ""
-    conditions: tuple[ForeignCondition, ...] = ()
+    conditions: tuple[PodCondition, ...] = ()
     container_statuses: tuple[ContainerStatus, ...] = ()
     init_container_statuses: tuple[ContainerStatus, ...] = ()
-    start_time: datetime | None = None
 
 
 class Pod(Wire):
+    """A store keeps every pod of the cluster, so this view has what the operator reads and not a field more."""
+
     metadata: ObjectMeta = ObjectMeta()
     spec: PodSpec = PodSpec()
     status: PodStatus = PodStatus()
