@@ -57,7 +57,6 @@ class Execution:
     def kill(self) -> None:
         """End the command and what belongs to its group, for it took too long."""
         self.late = True
-        self.deadline = float("inf")
         with suppress(ProcessLookupError):
             os.killpg(self.process, signal.SIGKILL)
 

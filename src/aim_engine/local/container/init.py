@@ -108,6 +108,7 @@ class Init:
         self.lines = Lines()
         self.executions: dict[int, Execution] = {}
         self.status: int | None = None
+        self.killed = False
         self.out_of_memory = False
         self.watch = Watch(order.memory_limit) if order.memory_limit else None
         self.next_look = time.monotonic()
@@ -122,7 +123,8 @@ class Init:
         self._tell(Started(time.time_ns()))
         while self.status is None:
             for key, _ in self.selector.select(self._patience()):
-                key.data(key.fd)
+                if self.selector.get_map().get(key.fd) is key:  # else one before it has closed this one
+                    key.data(key.fd)
             self._enforce_limits()
         at = time.time_ns()
         processes.end_all(self.alone)
@@ -160,7 +162,7 @@ class Init:
         return reading
 
     def _patience(self) -> float | None:
-        deadlines = [execution.deadline for execution in self.executions.values()]
+        deadlines = [execution.deadline for execution in self.executions.values() if not execution.late]
         if self.watch:
             deadlines.append(self.next_look)
         return max(0.0, min(deadlines) - time.monotonic()) if deadlines else None
@@ -168,12 +170,12 @@ class Init:
     def _enforce_limits(self) -> None:
         now = time.monotonic()
         for execution in self.executions.values():
-            if execution.deadline <= now:
+            if execution.deadline <= now and not execution.late:
                 execution.kill()
         if self.watch and self.next_look <= now and self.status is None:
             if self.watch.exceeded(processes.others(self.alone)):
                 self.out_of_memory = True
-                processes.kill_all(self.alone)
+                self._kill()
             self.next_look = now + self.watch.interval
 
     def _log(self, descriptor: int) -> bool:
@@ -196,7 +198,7 @@ class Init:
 
     def _reap(self, descriptor: int) -> None:
         if signal.SIGTERM in os.read(descriptor, READ):
-            processes.kill_all(self.alone)
+            self._kill()
         while self.status is None:
             try:
                 child, status = os.waitpid(-1, os.WNOHANG)
@@ -206,7 +208,7 @@ class Init:
                 return
             if child == self.program:
                 self.status = status
-            elif execution := self.executions.pop(child, None):
+            elif (execution := self.executions.pop(child, None)) and not self.killed:
                 self._tell(execution.finish(status))
 
     def _obey(self, _: int) -> None:
@@ -222,7 +224,7 @@ class Init:
                 with suppress(ProcessLookupError):
                     os.killpg(self.program, number)
             case Kill():
-                processes.kill_all(self.alone)
+                self._kill()
             case Execute():
                 self._execute(command)
 
@@ -232,6 +234,11 @@ class Init:
             self.executions[begun.process] = begun
         else:
             self._tell(begun)
+
+    def _kill(self) -> None:
+        """End everything; commands that die of it have no result of their own."""
+        self.killed = True
+        processes.kill_all(self.alone)
 
     def _tell(self, report: Report) -> None:
         try:

@@ -8,6 +8,7 @@ Nothing else of the host is there: no home directories, no configuration, no soc
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import TypeAlias
 
@@ -109,11 +110,11 @@ def _bind(mount: Mount, links: Mapping[str, str]) -> Bind:
     return Bind(target, str(mount.source.resolve()), mount.read_only)
 
 
-def _host() -> Iterator[Step]:
-    for path in PROGRAMS:
-        yield from _same(path, Path(path))
-    yield from (Directory(path, mode) for path, mode in DIRECTORIES.items())
-    yield from (Link(path, to) for path, to in LINKS.items())
+@cache
+def _host() -> tuple[Step, ...]:
+    programs = (step for path in PROGRAMS for step in _same(path, Path(path)))
+    directories = (Directory(path, mode) for path, mode in DIRECTORIES.items())
+    return (*programs, *directories, *(Link(path, to) for path, to in LINKS.items()))
 
 
 def _etc(run: Run, user: int, group: int) -> Iterator[Step]:
@@ -135,8 +136,13 @@ def _dev() -> Iterator[Step]:
             yield Bind(str(device), str(device), read_only=False)
 
 
-def _interpreter() -> Iterator[Step]:
+@cache
+def _interpreter() -> tuple[Step, ...]:
     """The Python that runs the agent, its packages and ours, at the paths they have outside."""
+    return tuple(_interpreter_steps())
+
+
+def _interpreter_steps() -> Iterator[Step]:
     package = Path(aim_engine.__file__).parent.parent
     places = [Path(place).absolute() for place in (sys.prefix, sys.base_prefix, package)]
     seen = [place for place in places if not _below(place, PROGRAMS)]

@@ -58,7 +58,7 @@ class RunningContainer(asyncio.Protocol):
                 socket.send_fds(launcher, [b"1"], [text.fileno(), theirs.fileno()])
             except OSError as failure:
                 ours.close()
-                raise StartError(f"{self.run.name}: the launcher of containers has died; try again") from failure
+                raise StartError("the launcher of containers has died; try again") from failure
         await asyncio.get_running_loop().create_unix_connection(lambda: self, sock=ours)
         try:
             await self._started
@@ -124,7 +124,7 @@ class RunningContainer(asyncio.Protocol):
         """Init says how a container ended before it hangs up; if it does not, somebody has killed it."""
         self._living.discard(self)
         if not self._started.done():
-            self._started.set_exception(StartError(f"{self.run.name}: its first process died while it was starting"))
+            self._started.set_exception(StartError("the container's first process died while it was starting"))
         elif not self._exit.done():
             self._end(Exited(128 + signal.SIGKILL, signal.SIGKILL, out_of_memory=False, at=_now()))
 
@@ -138,7 +138,7 @@ class RunningContainer(asyncio.Protocol):
             case Refused(why):
                 self._resolve_started(StartError(why))
             case Executed(number):
-                if answer := self._executions.pop(number, None):
+                if (answer := self._executions.pop(number, None)) and not answer.done():
                     answer.set_result(report)
             case Exited():
                 self._end(report)

@@ -90,7 +90,7 @@ class Sandbox:
                 orders.make_directories(run, agent_user=user)
                 order = orders.order(run, mode, agent_user=user, agent_group=group)
             except OSError as failure:
-                raise StartError(f"{run.name}: {failure.strerror}: {failure.filename}") from failure
+                raise StartError(f"{failure.filename}: {failure.strerror}") from failure
             container = RunningContainer(run, mode, self._containers)
             await container.begin(order, await self._open_orders())
             return container
