@@ -56,6 +56,31 @@ def test_an_index_without_an_image_for_us(entries: list[Descriptor]) -> None:
         documents.platform_digest(tuple(entries))
 
 
+CONFIG = {"mediaType": documents.OCI_CONFIG, "digest": f"sha256:{'a' * 64}", "size": 1}
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type", "taken"),
+    [
+        pytest.param({"config": CONFIG, "mediaType": OCI_MANIFEST}, "text/plain", True, id="the body says what it is"),
+        pytest.param({"config": CONFIG}, f"{OCI_MANIFEST}; charset=utf-8", True, id="the header says it"),
+        pytest.param({"config": CONFIG}, "application/json", True, id="neither, but it is plain to see"),
+        pytest.param({"manifests": []}, "", True, id="an index without a type"),
+        pytest.param({"config": CONFIG}, OCI_INDEX, False, id="the header says something else"),
+        pytest.param({"config": CONFIG, "manifests": []}, "application/json", False, id="both in one"),
+        pytest.param({}, "application/json", False, id="neither in it"),
+        pytest.param({"config": CONFIG}, "application/vnd.cncf.helm", False, id="another kind of document"),
+    ],
+)
+def test_what_is_taken_for_a_manifest(body: dict[str, object], content_type: str, taken: bool) -> None:
+    content = json.dumps({"schemaVersion": 2, **body}).encode()
+    if taken:
+        assert documents.read_manifest(content, content_type)
+    else:
+        with pytest.raises(Unsuitable, match="no container image"):
+            documents.read_manifest(content, content_type)
+
+
 @given(st.dictionaries(st.text(), st.text()))
 def test_labels_come_out_as_they_went_in(labels: dict[str, str]) -> None:
     content = json.dumps({"architecture": "amd64", "config": {"Env": ["A=b"], "Labels": labels}}).encode()

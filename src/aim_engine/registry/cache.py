@@ -27,6 +27,8 @@ class Weighed(Generic[K, V]):
 
     def put(self, key: K, value: V, weight: int = 1) -> None:
         self.drop(key)
+        if weight > self._most:
+            return
         self._values[key] = (value, weight)
         self._weight += weight
         while self._weight > self._most:

@@ -127,13 +127,12 @@ def _registry(written: str) -> str:
 
 async def _first_let_in(askers: Sequence[A], ask: Callable[[A], Awaitable[Listing]]) -> Listing:
     """The listing for the first asker who is let in; if none is, what the first one was told."""
-    refused: Listing | None = None
+    listings: list[Listing] = []
     for asker in askers:
-        listing = await ask(asker)
-        if listing.names or not isinstance(listing.failure, AccessRefused | NotFound):
-            return listing
-        refused = refused or listing
-    return refused or Listing()
+        listings.append(await ask(asker))
+        if listings[-1].names or not isinstance(listings[-1].failure, AccessRefused | NotFound):
+            return listings[-1]
+    return listings[0]
 
 
 def _missing_credentials() -> MissingCredentials:

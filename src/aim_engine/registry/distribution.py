@@ -52,14 +52,15 @@ class Distribution:
         """The answer with status 200; every other one is raised."""
         door = await self._door(request.endpoint)
         question = _question(door, request)
-        challenge = door.challenge and msgspec.structs.replace(door.challenge, scope=request.scope)
-        stale = True
-        if challenge:
+        met: Challenge | None = None  # a challenge to which we have just said all that we can say
+        if door.challenge:
+            challenge = msgspec.structs.replace(door.challenge, scope=request.scope)
             permit = await self._authorization.permit(challenge, question.party, request.subject, request.credential)
-            question, stale = (_with(question, permit.header), not permit.fresh) if permit else (question, False)
+            question = _with(question, permit.header) if permit else question
+            met = challenge if permit is None or permit.fresh else None
         answer = await self._transport.ask(question)
         if answer.status == 401:
-            answer = await self._answer_challenge(question, answer, request, None if stale else challenge)
+            answer = await self._answer_challenge(question, answer, request, met)
         if answer.status == 200:
             return answer
         if answer.status not in failures.STATUSES:  # such as plain http where TLS is spoken by now
@@ -69,7 +70,7 @@ class Distribution:
     async def _answer_challenge(
         self, question: Question, refusal: Answer, request: Request, met: Challenge | None
     ) -> Answer:
-        """Ask again as the refusal tells to; the refusal itself if that is what we have just done (`met`)."""
+        """Ask again as the refusal tells to; the refusal itself if that has been `met`."""
         wanted = next(iter(challenges(refusal.headers.getall("WWW-Authenticate", []))), None)
         if wanted is None:
             return refusal

@@ -17,6 +17,8 @@ DOCKER_CONFIG = "application/vnd.docker.container.image.v1+json"
 INDEXES = frozenset({OCI_INDEX, DOCKER_LIST})
 MANIFESTS = frozenset({OCI_MANIFEST, DOCKER_MANIFEST})
 CONFIGS = frozenset({OCI_CONFIG, DOCKER_CONFIG})
+GENERIC = frozenset({"", "application/json", "application/octet-stream", "text/plain"})
+"""What servers say that do not know manifests, such as a file server or a cache; then the content itself tells."""
 ACCEPT = ", ".join((OCI_INDEX, OCI_MANIFEST, DOCKER_LIST, DOCKER_MANIFEST))
 
 Labels = Mapping[str, str]
@@ -64,8 +66,9 @@ def read_manifest(content: bytes, content_type: str) -> Manifest:
             "its manifest is of schema 1, which is long outdated; push the image again with a current tool"
         )
     # A document that could be read both ways would be read differently by others.
-    said, held = (kind in INDEXES, kind in MANIFESTS), (manifest.manifests is not None, manifest.config is not None)
-    if said != held or not any(said):
+    held = (manifest.manifests is not None, manifest.config is not None)
+    said = held if kind in GENERIC else (kind in INDEXES, kind in MANIFESTS)
+    if said != held or sum(said) != 1:
         raise Unsuitable(f"its manifest is of kind {kind[:100]!r}, which is no container image; check the name and tag")
     return manifest
 

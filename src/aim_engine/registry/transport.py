@@ -63,17 +63,21 @@ class Transport:
     async def ask(self, question: Question) -> Answer:
         """The server's answer, whatever its status but 429; passing faults are retried."""
         started = _now()
-        for pause in (*self._limits.retry_pauses, None):
-            again = pause is not None and _now() + pause - started < self._limits.request
+        pauses = list(self._limits.retry_pauses)
+        while True:
             try:
                 answer = await self._ask_once(question)
-                if answer.status not in TRANSIENT_STATUSES or not again:
-                    return answer
             except (ConnectionLost, TimedOut):
-                if not again:
+                if not self._again(pauses, started):
                     raise
-            await asyncio.sleep(pause or 0)
-        raise AssertionError("the last try returns or raises")
+            else:
+                if answer.status not in TRANSIENT_STATUSES or not self._again(pauses, started):
+                    return answer
+            await asyncio.sleep(pauses.pop(0))
+
+    def _again(self, pauses: list[float], started: float) -> bool:
+        """Whether there is another try, and time for it."""
+        return bool(pauses) and _now() + pauses[0] - started < self._limits.request
 
     async def _ask_once(self, question: Question) -> Answer:
         asker = (question.party.host, question.credential)
