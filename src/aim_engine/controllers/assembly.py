@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from aim_engine.controllers import artifact, runtime_config
+from aim_engine.controllers import artifact, runtime_config, template_cache
 from aim_engine.controllers.carrying_out import Executor
 from aim_engine.controllers.cluster import Cluster
 from aim_engine.controllers.concept import Concept
@@ -19,6 +19,7 @@ CONCEPTS: tuple[Concept[Any, Any, Any], ...] = (
     runtime_config.CLUSTER,
     artifact.ARTIFACTS,
     artifact.MODEL_CACHES,
+    template_cache.TEMPLATE_CACHES,
 )
 
 

@@ -1,6 +1,6 @@
 """What one kind brings to the pipeline: four functions, its clean-up, and what wakes it."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Generic, Protocol, TypeVar
@@ -87,6 +87,8 @@ class Concept(Generic[T, Seen, V]):
     """The kind's own words for overall states."""
     force: bool = False
     """Whether its children are taken over from other field managers."""
+    apart: Callable[[T], Hashable] | None = None
+    """Passes over objects of the same value run one after the other, so that each sees what the last one made."""
     tells: bool = True
     """Whether changed conditions become Events."""
 

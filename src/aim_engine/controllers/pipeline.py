@@ -8,10 +8,13 @@ fetch ──► observe ──► judge ──► plan        a Walk: data, noth
                 status, events, log         once, and only what changed
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Hashable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Generic
+from weakref import WeakValueDictionary
 
 import msgspec
 import structlog
@@ -64,6 +67,9 @@ class Pipeline(Generic[T, Seen, V]):
     recorder: Recorder
     timings: Timings = Timings()
     clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+    turns: WeakValueDictionary[Hashable, asyncio.Lock] = field(
+        default_factory=WeakValueDictionary[Hashable, asyncio.Lock]
+    )
 
     async def reconcile(self, key: Key) -> float | None:
         """One pass over one object; tells after how many seconds to look again, if at all."""
@@ -80,11 +86,22 @@ class Pipeline(Generic[T, Seen, V]):
         now = self.clock()
         if item.spec is None and self.concept.blank:
             return await self.refuse(item, self.concept.blank(), now)
-        walk = await self.look(item, now)
-        outcome = await self.carry_out(item, walk)
+        async with self.turn(item):
+            walk = await self.look(item, now)
+            outcome = await self.carry_out(item, walk)
         status = self.concept.status(item, walk.view, walk.judgement)
         written = await self.report(item, status, walk.judgement, outcome, now)
         return self.look_again(walk, outcome, written)
+
+    @asynccontextmanager
+    async def turn(self, item: T) -> AsyncGenerator[None]:
+        """The time in which no other object that the concept keeps apart from this one is worked on."""
+        if self.concept.apart is None:
+            yield
+            return
+        lock = self.turns.setdefault(self.concept.apart(item), asyncio.Lock())
+        async with lock:
+            yield
 
     async def refuse(self, item: T, blank: Any, now: datetime) -> float | None:
         """Tell an object without a spec, which the API server lets through, that nothing can be made of it."""

@@ -1,0 +1,234 @@
+"""AIMTemplateCache: every source of a template on a volume of the namespace, each fetched once."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from aim_engine.api import names
+from aim_engine.api.artifact import CacheMode, DownloadObject
+from aim_engine.api.runtime_config import RuntimeConfigSpec
+from aim_engine.api.status import AIMStatus, ResolvedReference
+from aim_engine.api.template import AIMServiceTemplate, Template
+from aim_engine.api.template_cache import AIMTemplateCache, AIMTemplateCacheStatus, TemplateScope
+from aim_engine.controllers import configs
+from aim_engine.controllers.cluster import Cluster
+from aim_engine.controllers.concept import Concept
+from aim_engine.core import template_caches
+from aim_engine.core.conditions import Judgement
+from aim_engine.core.derived_name import label_value
+from aim_engine.core.health import Component
+from aim_engine.core.plan import Patch, PatchType, Plan, aim_target
+from aim_engine.core.runtime_config import Resolution
+from aim_engine.core.template_caches import Match
+from aim_engine.core.transitions import Note
+from aim_engine.kube.controller import Wake
+from aim_engine.kube.store import Change
+from aim_engine.manifests import artifact
+from aim_engine.objects import Key
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a pass reads."""
+
+    config: Resolution
+    template: Template | None
+    downloads: Sequence[DownloadObject]
+
+
+@dataclass(frozen=True)
+class View:
+    """What a pass makes of it."""
+
+    config: RuntimeConfigSpec
+    components: tuple[Component, ...]
+    notes: tuple[Note, ...]
+    reference: ResolvedReference | None
+    template: Template | None
+    matches: tuple[Match, ...]
+
+
+async def fetch(cache: AIMTemplateCache, cluster: Cluster) -> Seen:
+    assert cache.spec is not None
+    return Seen(
+        configs.resolve(cache.metadata, cache.spec.runtime_config_name, cluster),
+        find_template(cache, cluster),
+        downloads(cache.metadata.namespace, cluster),
+    )
+
+
+def find_template(cache: AIMTemplateCache, cluster: Cluster) -> Template | None:
+    """The template, where the cache says it is; in the namespace first if it does not say."""
+    assert cache.spec is not None
+    name, scope = cache.spec.template_name, cache.spec.template_scope
+    namespaced = cluster.templates.store.get(Key(cache.metadata.namespace, name))
+    everywhere = cluster.cluster_templates.store.get(Key("", name))
+    if scope is TemplateScope.NAMESPACE:
+        return namespaced
+    return everywhere if scope is TemplateScope.CLUSTER else namespaced or everywhere
+
+
+def downloads(namespace: str, cluster: Cluster) -> Sequence[DownloadObject]:
+    """The download objects of a namespace, both kinds."""
+    return [
+        *cluster.artifacts.store.in_namespace(namespace),
+        *cluster.model_caches.store.in_namespace(namespace),
+    ]
+
+
+def observe(cache: AIMTemplateCache, seen: Seen, _: datetime) -> View:
+    wanted = template_caches.sources(cache, seen.template)
+    matches = template_caches.matches(cache, wanted, seen.downloads)
+    artifacts = template_caches.artifacts_component(matches)
+    return View(
+        config=seen.config.spec,
+        components=(seen.config.component, template_caches.template_component(seen.template), artifacts),
+        notes=template_caches.nothing_to_cache(artifacts),
+        reference=seen.config.reference,
+        template=seen.template,
+        matches=matches,
+    )
+
+
+def plan(cache: AIMTemplateCache, view: View) -> Plan:
+    """Make what is missing; what another cache owns is made everybody's, if this cache is Shared."""
+    assert cache.spec is not None
+    shared = template_caches.mode(cache) is CacheMode.SHARED
+    scope = cache.spec.template_scope or scope_of(view.template)
+    missing = tuple(
+        artifact.build(cache, cache.spec, match.source, match.index, scope)
+        for match in view.matches
+        if match.found is None
+    )
+    owned = [match.found for match in view.matches if match.found and match.found.metadata.owner_references]
+    return Plan(
+        create=() if shared else missing,
+        create_unowned=missing if shared else (),
+        patch=tuple(promotion(one) for one in owned) if shared else (),
+    )
+
+
+def scope_of(template: Template | None) -> TemplateScope:
+    if template is None:
+        return TemplateScope.UNKNOWN
+    return TemplateScope.NAMESPACE if isinstance(template, AIMServiceTemplate) else TemplateScope.CLUSTER
+
+
+def promotion(one: DownloadObject) -> Patch:
+    """Take the owners off, so that the weights outlive them; only if nobody changed the object meanwhile."""
+    unchanged = {"op": "test", "path": "/metadata/resourceVersion", "value": one.metadata.resource_version}
+    ownerless = {"op": "remove", "path": "/metadata/ownerReferences"}
+    return Patch(
+        target=aim_target(type(one).__name__, one.metadata),
+        type=PatchType.JSON,
+        body=(unchanged, ownerless),
+    )
+
+
+def status(cache: AIMTemplateCache, view: View, judgement: Judgement) -> AIMTemplateCacheStatus:
+    before = cache.status or AIMTemplateCacheStatus()
+    held = template_caches.entries(view.matches)
+    artifacts = before.artifacts if held is None else held
+    return AIMTemplateCacheStatus(
+        resolved_runtime_config=view.reference,
+        status=judgement.status,
+        resolved_template_kind=type(view.template).__name__ if view.template else before.resolved_template_kind,
+        artifacts=artifacts,
+        model_caches=template_caches.by_model(artifacts),
+    )
+
+
+def cleanup(cache: AIMTemplateCache, cluster: Cluster) -> Plan:
+    """Downloads this cache began and that are not done go with it; those promoted away from it stay."""
+    namespace = cache.metadata.namespace
+    if cluster.is_ending(namespace):
+        return Plan()
+    mine = cluster.artifacts.store.labelled(
+        names.LABEL_TEMPLATE_CACHE_NAME, label_value(cache.metadata.name) or "unnamed"
+    )
+    dedicated = template_caches.mode(cache) is CacheMode.DEDICATED
+    unfinished = (
+        one
+        for one in mine
+        if one.metadata.namespace == namespace
+        and template_caches.state(one) is not AIMStatus.READY
+        and not (dedicated and not one.metadata.owner_references)
+    )
+    return Plan(delete=tuple(aim_target("AIMArtifact", one.metadata) for one in unfinished))
+
+
+def wakes(cluster: Cluster) -> Sequence[Wake[Any]]:
+    """Downloads of its sources, its template, runtime configs."""
+    caches = cluster.template_caches.store
+    by_template = caches.index(lambda cache: [cache.spec.template_name] if cache.spec else [])
+
+    def of_download(change: Change[DownloadObject]) -> Iterable[Key]:
+        if not matters(change):
+            return
+        one = change.new or change.old
+        for cache in caches.in_namespace(change.key.namespace):
+            if one and one.spec and needs(cache, one.spec.source_uri, cluster):
+                yield cache.metadata.key
+
+    def of_template(change: Change[Any]) -> Iterable[Key]:
+        namespace = change.key.namespace
+        for cache in by_template[change.key.name] if offers_other(change) else ():
+            scope = cache.spec.template_scope if cache.spec else None
+            elsewhere = TemplateScope.CLUSTER if namespace else TemplateScope.NAMESPACE
+            if scope is not elsewhere and namespace in ("", cache.metadata.namespace):
+                yield cache.metadata.key
+
+    return (
+        Wake(cluster.artifacts, of_download),
+        Wake(cluster.model_caches, of_download),
+        Wake(cluster.templates, of_template),
+        Wake(cluster.cluster_templates, of_template),
+        *configs.wakes(
+            cluster.template_caches, cluster, lambda one: one.spec.runtime_config_name if one.spec else None
+        ),
+    )
+
+
+def needs(cache: AIMTemplateCache, source_uri: str, cluster: Cluster) -> bool:
+    """Whether a source is among those of a cache."""
+    if cache.spec is None:
+        return False
+    wanted = template_caches.sources(cache, find_template(cache, cluster))
+    return any(source.source_uri == source_uri for source in wanted)
+
+
+def matters(change: Change[DownloadObject]) -> bool:
+    """Whether a cache can see the change; the progress of a download it cannot."""
+    old, new = change.old, change.new
+    return old is None or new is None or visible(old) != visible(new)
+
+
+def visible(one: DownloadObject) -> tuple[Any, ...]:
+    status = one.status
+    told = (status.status, status.conditions, status.persistent_volume_claim) if status else ()
+    return one.metadata.owner_references, one.metadata.labels, one.metadata.deletion_timestamp, told
+
+
+def offers_other(change: Change[Template]) -> bool:
+    """Whether a template came, went, or changed in what a cache takes from it."""
+    old, new = change.old, change.new
+    if old is None or new is None or old.status is None or new.status is None:
+        return True
+    before = (old.status.status, old.status.conditions, old.status.model_sources)
+    return before != (new.status.status, new.status.conditions, new.status.model_sources)
+
+
+TEMPLATE_CACHES = Concept(
+    kind=AIMTemplateCache,
+    controller="template-cache",
+    fetch=fetch,
+    observe=observe,
+    plan=plan,
+    status=status,
+    blank=AIMTemplateCacheStatus,
+    wakes=wakes,
+    finalizers=(names.FINALIZER_TEMPLATE_CACHE, names.FINALIZER_TEMPLATE_CACHE_V1),
+    cleanup=cleanup,
+    apart=lambda cache: cache.metadata.namespace,
+)

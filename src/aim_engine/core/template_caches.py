@@ -1,0 +1,179 @@
+"""A template cache: which download object holds each of its sources, which are missing, and how all of them do."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from aim_engine.api import names, reasons
+from aim_engine.api.artifact import AIMArtifact, CacheMode, DownloadObject
+from aim_engine.api.sources import ModelSource
+from aim_engine.api.status import AIMStatus
+from aim_engine.api.template import Template
+from aim_engine.api.template_cache import AIMTemplateCache, ResolvedDownload
+from aim_engine.core import health
+from aim_engine.core.derived_name import label_value
+from aim_engine.core.health import Component, of_failed_fetch
+from aim_engine.core.problems import Dependency, Failure
+from aim_engine.core.transitions import Level, Note
+
+PREFERENCE = (
+    AIMStatus.FAILED,
+    AIMStatus.NOT_AVAILABLE,
+    AIMStatus.DEGRADED,
+    AIMStatus.PENDING,
+    AIMStatus.STARTING,
+    AIMStatus.PROGRESSING,
+    AIMStatus.READY,
+    AIMStatus.RUNNING,
+)
+"""From the least to the most wanted, when one of several objects has to be taken."""
+
+
+class Match(msgspec.Struct, frozen=True):
+    """A source and the download object that holds it, if there is one."""
+
+    index: int
+    source: ModelSource
+    found: DownloadObject | None
+
+
+def mode(cache: AIMTemplateCache) -> CacheMode:
+    return (cache.spec.mode if cache.spec else None) or CacheMode.SHARED
+
+
+def sources(cache: AIMTemplateCache, template: Template | None) -> tuple[ModelSource, ...]:
+    """What to cache: the cache's own list, else what the template found out it needs."""
+    own = cache.spec.model_sources if cache.spec else ()
+    return own or (template.status.model_sources if template and template.status else ())
+
+
+def matches(
+    cache: AIMTemplateCache, wanted: Sequence[ModelSource], candidates: Sequence[DownloadObject]
+) -> tuple[Match, ...]:
+    """For each source the best download object of the namespace that this cache may use."""
+    usable = [one for one in candidates if one.metadata.deletion_timestamp is None and may_use(cache, one)]
+    return tuple(Match(index, source, _best(cache, source, usable)) for index, source in enumerate(wanted))
+
+
+def may_use(cache: AIMTemplateCache, one: DownloadObject) -> bool:
+    """A Shared cache takes any; a Dedicated one only its own, those promoted away from it included."""
+    return mode(cache) is CacheMode.SHARED or is_own(cache, one)
+
+
+def is_own(cache: AIMTemplateCache, one: DownloadObject) -> bool:
+    """Whether a download object was made by this cache, even if it has been promoted to shared since."""
+    if one.metadata.owner_references:
+        return any(owner.uid == cache.metadata.uid for owner in one.metadata.owner_references)
+    return one.metadata.labels.get(names.LABEL_TEMPLATE_CACHE_NAME) == label_value(cache.metadata.name)
+
+
+def _best(cache: AIMTemplateCache, source: ModelSource, usable: Sequence[DownloadObject]) -> DownloadObject | None:
+    wanted_class = (cache.spec.storage_class_name if cache.spec else None) or ""
+    fitting = [
+        one
+        for one in usable
+        if one.spec
+        and one.spec.source_uri == source.source_uri
+        and (not wanted_class or wanted_class == one.spec.storage_class_name)
+    ]
+    return max(fitting, key=_preference, default=None)
+
+
+def _preference(one: DownloadObject) -> tuple[int, bool, bool]:
+    """Best state first; of equals an object nobody owns, then one of the newer kind, then the first listed."""
+    return PREFERENCE.index(state(one)), not one.metadata.owner_references, isinstance(one, AIMArtifact)
+
+
+def state(one: DownloadObject) -> AIMStatus:
+    """The state of a download object; one without status has just been made."""
+    return (one.status.status if one.status else None) or AIMStatus.PENDING
+
+
+def template_component(template: Template | None) -> Component:
+    """The template as the cache depends on it."""
+    name = "ServiceTemplate"
+    if template is None:
+        return of_failed_fetch(name, Failure(text="", status=404), Dependency.UPSTREAM)
+    status = template.status
+    ready = next((c for c in status.conditions if c.type == reasons.READY), None) if status else None
+    word = status.status if status else None
+    if ready is None:
+        return Component(
+            name=name,
+            state=word or AIMStatus.PENDING,
+            reason="ResourceFound",
+            message="Resource found but no Ready condition present",
+            dependency=Dependency.UPSTREAM,
+        )
+    states = {"True": AIMStatus.READY, "False": word or AIMStatus.FAILED}
+    return Component(
+        name=name,
+        state=states.get(ready.status, AIMStatus.PROGRESSING),
+        reason=ready.reason,
+        message=ready.message,
+        dependency=Dependency.UPSTREAM,
+    )
+
+
+def artifacts_component(found: Sequence[Match]) -> Component:
+    """All downloads of a cache as one part of it."""
+    if not found:
+        return _artifacts(AIMStatus.PROGRESSING, "NoCaches", "No artifacts to track")
+    held = [match.found for match in found if match.found is not None]
+    if len(held) < len(found):
+        return _artifacts(AIMStatus.PROGRESSING, "CreatingCaches", "Waiting for the AIM artifacts to be created")
+    worst = min(held, key=lambda one: health.rank(state(one)))
+    if state(worst) is AIMStatus.READY:
+        return _artifacts(AIMStatus.READY, "AllCachesReady", "All caches are ready")
+    ready = next((c for c in worst.status.conditions if c.type == reasons.READY), None) if worst.status else None
+    if ready is None or ready.status == "True":
+        return _artifacts(state(worst), "CachesNotReady", "One or more caches are not ready")
+    return _artifacts(state(worst), ready.reason, f"One or more caches are not ready: {ready.message}")
+
+
+def _artifacts(word: AIMStatus, reason: str, message: str) -> Component:
+    return Component(name="Artifacts", state=word, reason=reason, message=message, dependency=Dependency.DOWNSTREAM)
+
+
+def nothing_to_cache(component: Component) -> tuple[Note, ...]:
+    """A cache without sources is worth a warning that comes again, though nothing is wrong with it yet."""
+    if component.reason != "NoCaches":
+        return ()
+    return (
+        Note(
+            type=component.condition,
+            status="False",
+            reason=component.reason,
+            message=component.message,
+            level=Level.ERROR,
+            word=component.word,
+        ),
+    )
+
+
+def entries(found: Sequence[Match]) -> dict[str, ResolvedDownload] | None:
+    """What holds each source, by the object's name; None while something is missing."""
+    if any(match.found is None for match in found):
+        return None
+    return {match.found.metadata.name: _entry(match.source, match.found) for match in found if match.found}
+
+
+def by_model(held: dict[str, ResolvedDownload]) -> dict[str, ResolvedDownload]:
+    """The same by model id; of two entries for one model the better stays."""
+    best: dict[str, ResolvedDownload] = {}
+    for entry in held.values():
+        before = best.get(entry.model)
+        if before is None or health.rank(AIMStatus(entry.status)) > health.rank(AIMStatus(before.status)):
+            best[entry.model] = entry
+    return best
+
+
+def _entry(source: ModelSource, one: DownloadObject) -> ResolvedDownload:
+    return ResolvedDownload(
+        uid=one.metadata.uid,
+        name=one.metadata.name,
+        model=source.model_id,
+        status=state(one),
+        persistent_volume_claim=one.status.persistent_volume_claim if one.status else None,
+        mount_point=f"{names.CACHE_MOUNT_BASE}/{source.model_id.replace('..', '')}",
+    )
