@@ -1,150 +1,199 @@
-"""What the dry run of an AIM image prints, read and checked: a runtime profile and the weights it needs."""
+"""What an image's dry run prints, read into the profile of a template; strict only about what is stored."""
 
 import json
-import math
 import re
+from collections.abc import Iterator
 from enum import StrEnum
-from itertools import islice
-from typing import Any, NamedTuple, NoReturn, TypeVar, cast
+from typing import Any, Final, TypeVar
+
+import msgspec
 
 from aim_engine.api import quantity
 from aim_engine.api.hardware import Metric, Precision, ProfileType
-from aim_engine.api.sources import MODEL_ID_PATTERN, SOURCE_URI_PATTERN, ModelSource
+from aim_engine.api.sources import MODEL_ID, SOURCE_URI, ModelSource
 from aim_engine.api.template import Profile, ProfileMetadata
+from aim_engine.core import masking
+from aim_engine.core.json_values import as_list, as_object, kind
+from aim_engine.objects import Manifest
 
-LARGEST = 1024 * 1024
-"""The most characters of output that are read: more could not be kept in a status."""
+LARGEST: Final = 1024 * 1024
+"""Bytes of one profile that still fit an object of the API server, beside the rest of it."""
 
-_BEGINNING = re.compile(r"\[\s*\{")
-_MOST_BEGINNINGS = 10_000
-"""Of how many places that look like a beginning one is tried; no dry run has so many."""
-_MODEL_ID, _SOURCE_URI = re.compile(MODEL_ID_PATTERN), re.compile(SOURCE_URI_PATTERN)
+LARGEST_ORIGINAL: Final = 256 * 1024
+"""Bytes of output that are kept as they were printed."""
+
+_LONGEST_LOG = 4 * 1024 * 1024
+_PATIENCE = 4 * _LONGEST_LOG
+"""Characters of garbage to look at before giving up; an image may print anything."""
+_COST_OF_A_TRY = 50
+_COST_OF_A_DEEP_TRY = 50_000
+_SHOWN = 200
+_LARGEST_MODEL = 2**60
+_MODEL_ID = re.compile(MODEL_ID.values["pattern"])
+_SOURCE_URI = re.compile(SOURCE_URI.values["pattern"])
+
 E = TypeVar("E", bound=StrEnum)
 
 
-class Discovered(NamedTuple):
-    """The profile an image offers and the weights it needs."""
+class Discovered(msgspec.Struct, frozen=True):
+    """What discovery found, and what of it had to be left out."""
 
     profile: Profile
     sources: tuple[ModelSource, ...]
     remarks: tuple[str, ...] = ()
-    """What was left out of it, and why."""
 
 
-class Unusable(NamedTuple):
-    """Why an output says nothing that can be used, as one sentence."""
+class Unreadable(msgspec.Struct, frozen=True):
+    """Why the output of a dry run cannot be used."""
 
-    why: str
-
-
-class _Refused(Exception):
-    """Leaves the reading with the reason; never leaves this module."""
+    message: str
 
 
-def read(output: str) -> Discovered | Unusable:
-    """The first profile in the output of a dry run; log lines before and after it do no harm."""
-    if not output.strip():
-        return Unusable("the dry run printed nothing")
-    if len(output) > LARGEST:
-        return Unusable(f"the dry run printed {len(output)} characters, more than the {LARGEST} that can be kept")
-    try:
-        return _discovered(_element(output))
-    except _Refused as reason:
-        return Unusable(str(reason))
-
-
-def _element(output: str) -> dict[str, Any]:
-    """The first element of the last list of profiles."""
-    decoder = json.JSONDecoder(parse_constant=_no_number)
-    element, end = None, 0
-    for beginning in islice(_BEGINNING.finditer(output), _MOST_BEGINNINGS):
-        if beginning.start() < end:
-            continue  # a list inside the last one
-        try:
-            value, end = decoder.raw_decode(output, beginning.start())
-        except (ValueError, RecursionError):
-            continue
-        element = value[0] if "profile" in value[0] else element
+def read(log: str) -> Discovered | Unreadable:
+    """The first profile of the array in a dry run's log, whatever else was printed before and after it."""
+    if not log.strip():
+        return Unreadable("the dry run printed nothing")
+    element = _first_element(log[-_LONGEST_LOG:])
     if element is None:
-        raise _Refused("the dry run printed no JSON list of profiles; its output may be cut off")
-    return element
+        end = masking.masked(log[-masking.EXCERPT_LIMIT :])[-_SHOWN:].strip()
+        return Unreadable(f"the dry run printed no JSON array of profiles; its output ends with: {end}")
+    size = _encoded_size(element)
+    if size is None or size > LARGEST:
+        what = "text that is no Unicode" if size is None else f"a profile of {size} bytes; at most {LARGEST} fit"
+        return Unreadable(f"the dry run printed {what}")
+    return _Reader().discovered(element, keep_original=size <= LARGEST_ORIGINAL)
 
 
-def _no_number(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no JSON")
+def _first_element(text: str) -> Manifest | None:
+    """The last array outside any other whose first element looks like a profile; a log line may hold arrays too."""
+    decoder = json.JSONDecoder(parse_constant=lambda _: None)
+    found: Manifest | None = None
+    position, patience = text.find("["), _PATIENCE
+    while position >= 0 and patience > 0:
+        try:
+            value, end = decoder.raw_decode(text, position)
+            found = value[0] if value and _looks_like_a_profile(value[0]) else found
+        except json.JSONDecodeError as error:
+            patience -= error.pos - position + _COST_OF_A_TRY
+            end = position + 1
+        except (ValueError, RecursionError):
+            patience -= _COST_OF_A_DEEP_TRY
+            end = position + 1
+        position = text.find("[", end)
+    return found
 
 
-def _discovered(element: dict[str, Any]) -> Discovered:
-    profile = _object(element, "profile")
-    metadata, remarks = _metadata(_object(profile, "metadata"))
-    models = element.get("models")
-    if not isinstance(models, list) or not models:
-        raise _Refused("the dry run names no model to download")
-    sources = tuple(_source(entry, index) for index, entry in enumerate(cast("list[Any]", models)))
-    read = Profile(
-        engine_args=_object(profile, "engine_args") or None,
-        env_vars={name: _plain(value) for name, value in _object(profile, "env_vars").items()},
-        metadata=metadata,
-        original_discovery_output=element,
-    )
-    return Discovered(read, sources, remarks)
+def _looks_like_a_profile(value: Any) -> bool:
+    fields = as_object(value) or {}
+    return as_object(fields.get("profile")) is not None or as_list(fields.get("models")) is not None
 
 
-def _metadata(given: dict[str, Any]) -> tuple[ProfileMetadata, tuple[str, ...]]:
-    remarks: list[str] = []
+def _encoded_size(element: Manifest) -> int | None:
+    try:
+        return len(msgspec.json.encode(element))
+    except (UnicodeError, RecursionError):
+        return None
 
-    def one_of(name: str, words: type[E]) -> E | None:
-        value = given.get(name)
-        if value in (None, ""):
+
+class _Reader:
+    """Reads one element; remembers what had to be left out."""
+
+    def __init__(self) -> None:
+        self.remarks: list[str] = []
+
+    def discovered(self, element: Manifest, *, keep_original: bool) -> Discovered | Unreadable:
+        profile = self._object(element, "profile")
+        metadata = self._object(profile, "metadata")
+        sources = list(self._sources(element))
+        if broken := next((source for source in sources if isinstance(source, Unreadable)), None):
+            return broken
+        if not keep_original:
+            self.remarks.append("the output is too long to be kept in originalDiscoveryOutput")
+        read = Profile(
+            engine_args=self._object(profile, "engine_args") or None,
+            env_vars=dict(self._variables(profile)),
+            metadata=self._metadata(metadata),
+            original_discovery_output=element if keep_original else None,
+        )
+        return Discovered(read, tuple(s for s in sources if isinstance(s, ModelSource)), tuple(self.remarks))
+
+    def _metadata(self, metadata: Manifest) -> ProfileMetadata:
+        return ProfileMetadata(
+            engine=self._text(metadata, "engine"),
+            gpu=self._text(metadata, "gpu"),
+            gpu_count=self._count(metadata, "gpu_count"),
+            metric=self._word(metadata, "metric", Metric),
+            precision=self._word(metadata, "precision", Precision),
+            type=self._word(metadata, "type", ProfileType),
+        )
+
+    def _sources(self, element: Manifest) -> Iterator[ModelSource | Unreadable]:
+        written: Any = element.get("models")
+        models = as_list(written)
+        if models is None and written is not None:
+            yield Unreadable(f"models is {kind(written)}, not a list")
+        for index, model in enumerate(models or ()):
+            yield self._source(index, model)
+
+    def _source(self, index: int, model: Any) -> ModelSource | Unreadable:
+        where = f"models[{index}]"
+        fields = as_object(model)
+        if fields is None:
+            return Unreadable(f"{where} is {kind(model)}, not an object")
+        for key, pattern in (("name", _MODEL_ID), ("source", _SOURCE_URI)):
+            value = fields.get(key)
+            if not isinstance(value, str) or not pattern.search(value):
+                return Unreadable(f"{where}.{key} is {_shown(value)}, which does not match {pattern.pattern}")
+        size = self._size(where, fields.get("size_gb"))
+        return ModelSource(model_id=fields["name"], source_uri=fields["source"], size=size)
+
+    def _size(self, where: str, gigabytes: Any) -> str | None:
+        if not gigabytes:
             return None
-        if value in [str(word) for word in words]:
-            return words(value)
-        remarks.append(f"{name} {value!r} is none of {', '.join(words)}")
+        usable = isinstance(gigabytes, int | float) and 0 < gigabytes * 1024**3 < _LARGEST_MODEL
+        if not usable:
+            self.remarks.append(f"{where}.size_gb {_shown(gigabytes)} is no size")
+            return None
+        return quantity.binary(int(gigabytes * 1024**3)) if gigabytes * 1024**3 >= 1 else None
+
+    def _variables(self, profile: Manifest) -> Iterator[tuple[str, str]]:
+        for name, value in self._object(profile, "env_vars").items():
+            if isinstance(value, dict | list) or value is None:
+                self.remarks.append(f"env_vars.{name} is {kind(value)}, not a text")
+            else:
+                yield name, value if isinstance(value, str) else json.dumps(value)
+
+    def _object(self, fields: Manifest, key: str) -> Manifest:
+        value: Any = fields.get(key)
+        if value is not None and as_object(value) is None:
+            self.remarks.append(f"{key} is {kind(value)}, not an object")
+        return as_object(value) or {}
+
+    def _text(self, fields: Manifest, key: str) -> str | None:
+        value = fields.get(key)
+        if value is None or isinstance(value, str):
+            return value or None
+        self.remarks.append(f"metadata.{key} is {kind(value)}, not a text")
         return None
 
-    count = given.get("gpu_count")
-    metadata = ProfileMetadata(
-        engine=_text(given.get("engine")),
-        gpu=_text(given.get("gpu")),
-        gpu_count=count if isinstance(count, int) and not isinstance(count, bool) and 0 <= count < 2**31 else None,
-        metric=one_of("metric", Metric),
-        precision=one_of("precision", Precision),
-        type=one_of("type", ProfileType),
-    )
-    return metadata, tuple(remarks)
-
-
-def _source(entry: object, index: int) -> ModelSource:
-    if not isinstance(entry, dict):
-        raise _Refused(f"models[{index}] of the dry run is no object")
-    model = cast("dict[str, Any]", entry)
-    name, source = model.get("name"), model.get("source")
-    if not isinstance(name, str) or not _MODEL_ID.match(name):
-        raise _Refused(f"models[{index}].name of the dry run is {name!r}; it has to be org/name")
-    if not isinstance(source, str) or not _SOURCE_URI.match(source):
-        raise _Refused(f"models[{index}].source of the dry run is {source!r}; it has to begin with hf:// or s3://")
-    return ModelSource(model_id=name, source_uri=source, size=_size(model.get("size_gb")))
-
-
-def _size(gigabytes: object) -> str | None:
-    """Gibibytes as a quantity of whole bytes; None, to be found out later, for what is no size."""
-    if not isinstance(gigabytes, int | float) or isinstance(gigabytes, bool) or not 0 < gigabytes < 2**33:
+    def _count(self, fields: Manifest, key: str) -> int | None:
+        value = fields.get(key)
+        if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**31:
+            return value
+        if value is not None:
+            self.remarks.append(f"metadata.{key} {_shown(value)} is no count")
         return None
-    size = math.trunc(gigabytes * 1024**3)
-    return quantity.binary(size) if size else None
+
+    def _word(self, fields: Manifest, key: str, words: type[E]) -> E | None:
+        """One of the words a status may hold; any other would make the API server refuse the whole status."""
+        value = fields.get(key)
+        if value is None or value == "":
+            return None
+        match = next((word for word in words if isinstance(value, str) and word == value.strip().lower()), None)
+        if match is None:
+            self.remarks.append(f"metadata.{key} {_shown(value)} is none of {', '.join(words)}")
+        return match
 
 
-def _object(parent: dict[str, Any], name: str) -> dict[str, Any]:
-    value = parent.get(name)
-    if value is not None and not isinstance(value, dict):
-        raise _Refused(f"{name!r} in the output of the dry run is no object")
-    return cast("dict[str, Any]", value or {})
-
-
-def _text(value: object) -> str | None:
-    return value or None if isinstance(value, str) else None
-
-
-def _plain(value: object) -> str:
-    """The value of a variable; numbers and truth values as JSON writes them."""
-    return value if isinstance(value, str) else json.dumps(value)
+def _shown(value: Any) -> str:
+    return masking.clipped(json.dumps(value), _SHOWN)

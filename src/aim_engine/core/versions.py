@@ -1,169 +1,160 @@
-"""Version constraints of model sources: `>=0.9 <1.0`, `~1.2.0`, `^1.2`, `1.2.x || 2.x`.
+"""Which image tags a model source wants: semantic versions, and constraints on them.
 
-Pre-releases are ordinary versions in SemVer's order: `0.9.0-rc1` satisfies `<0.9.0`. The libraries of the field leave
-them out of ranges as npm does, which is why the few rules stand here.
+Pre-releases are ordinary versions here, ordered as semver.org says and never left out: `<0.9.0` admits `0.9.0-rc1`.
+The libraries that know npm's ranges leave them out, others know no ranges at all; hence this one.
 """
 
 import re
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from functools import total_ordering
-from typing import NamedTuple, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import Final, TypeAlias
+
+import msgspec
 
 _NUMBER = r"(?:0|[1-9][0-9]*)"
-_IDENTIFIER = r"(?:0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*)"
-_SEMVER = re.compile(
-    rf"(?P<major>{_NUMBER})\.(?P<minor>{_NUMBER})\.(?P<patch>{_NUMBER})"
-    rf"(?:-(?P<pre>{_IDENTIFIER}(?:\.{_IDENTIFIER})*))?(?:\+[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?"
+_IDENTIFIER = rf"(?:[0-9]*[A-Za-z-][0-9A-Za-z-]*|{_NUMBER})"
+_PRE = rf"(?:-(?P<pre>{_IDENTIFIER}(?:\.{_IDENTIFIER})*))?"
+_BUILD = r"(?:\+[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?"
+_VERSION = re.compile(rf"({_NUMBER})\.({_NUMBER})\.({_NUMBER}){_PRE}{_BUILD}")
+_WILDCARD = r"[xX*]"
+_PART = rf"(?:{_NUMBER}|{_WILDCARD})"
+_TERM = re.compile(
+    rf"(?P<operator>>=|<=|!=|==|[=!<>~^]|)\s*v?(?P<numbers>{_PART}(?:\.{_PART}){{0,2}}){_PRE}{_BUILD}(?=[\s,=!<>~^]|\Z)"
 )
-_PARTIAL = re.compile(rf"(?P<major>{_NUMBER})(?:\.(?P<minor>{_NUMBER}|[xX*])(?:\.(?P<patch>[xX*]))?)?")
-_TERM = re.compile(r"(?P<operator>==?|!=?|>=?|<=?|~|\^)?v?(?P<version>[0-9xX*][^\s<>=!~^|]*)")
-_AFTER_OPERATOR = re.compile(r"([<>=!~^])\s+")
+_BETWEEN = re.compile(r"[\s,]*")
 
 
-@total_ordering
-@dataclass(frozen=True)
-class Version:
-    """A version in SemVer's order; build metadata does not count."""
+class Version(msgspec.Struct, frozen=True, order=True):
+    """A semantic version without its build metadata, which never matters; compares by precedence."""
 
     major: int
     minor: int
     patch: int
-    pre: tuple[str, ...] = ()
-
-    @property
-    def _order(self) -> tuple[int, int, int, bool, tuple[tuple[bool, int, str], ...]]:
-        """Numbers come before words, and a release after all its pre-releases."""
-        identifiers = tuple((not part.isdigit(), int(part) if part.isdigit() else 0, part) for part in self.pre)
-        return self.major, self.minor, self.patch, not self.pre, identifiers
-
-    def __lt__(self, other: object) -> bool:
-        return isinstance(other, Version) and self._order < other._order
+    is_release: bool = True
+    pre: tuple[tuple[bool, int, str], ...] = ()
+    """Identifiers of a pre-release: numbers before words, fewer before more."""
 
 
-class Span(NamedTuple):
-    """All versions a term such as `1.2.x` stands for: from the first, and before the end if there is one."""
+class Term(msgspec.Struct, frozen=True):
+    """One comparison of a constraint, as an interval of versions that starts at `low` and ends before `high`."""
 
-    first: Version
-    end: Version | None
-    exact: bool
-
-
-Check: TypeAlias = Callable[[Version], bool]
+    holds: str
+    low: Version
+    high: Version
 
 
-def parse(tag: str) -> Version | None:
-    """The version a tag names, with or without a leading `v`; None if it is no strict SemVer."""
-    found = _SEMVER.fullmatch(tag.removeprefix("v"))
-    if found is None:
-        return None
-    pre = tuple(found["pre"].split(".")) if found["pre"] else ()
-    return Version(int(found["major"]), int(found["minor"]), int(found["patch"]), pre)
+Constraint: TypeAlias = tuple[tuple[Term, ...], ...]
+"""Alternatives, in each of which all terms must hold."""
 
 
-def satisfies(tag: str, constraints: Iterable[str]) -> bool:
-    """Whether a tag is a version that meets every constraint; constraints nobody can read are left out."""
-    version = parse(tag)
+def parse(text: str) -> Version | None:
+    """A strict semantic version such as `1.2.0-rc1`, or None."""
+    shape = _VERSION.fullmatch(text)
+    return _version(int(shape[1]), int(shape[2]), int(shape[3]), shape["pre"]) if shape else None
+
+
+def constraint(text: str) -> Constraint | None:
+    """What a text such as `>=0.9 <1.0 || ~1.2.0` demands, or None if it cannot be read."""
+    alternatives = [_terms(alternative) for alternative in text.split("||")]
+    readable = [terms for terms in alternatives if terms]
+    return tuple(readable) if len(readable) == len(alternatives) else None
+
+
+def satisfies(tag: str, constraints: Sequence[str]) -> bool:
+    """Whether a tag is wanted: any tag if nothing is demanded, else a version that meets all that can be read."""
+    if not constraints:
+        return True
+    version = parse(tag.removeprefix("v"))
     if version is None:
         return False
-    readable = (check for check in map(constraint, constraints) if check is not None)
-    return all(check(version) for check in readable)
+    demands = [demand for text in constraints if (demand := constraint(text)) is not None]
+    return all(any(all(_meets(version, term) for term in terms) for terms in demand) for demand in demands)
 
 
-def constraint(text: str) -> Check | None:
-    """The check a constraint stands for; None if it cannot be read."""
-    alternatives = [_all_of(part) for part in text.split("||")]
-    if any(check is None for check in alternatives):
-        return None
-    return lambda version: any(check(version) for check in alternatives if check)
-
-
-def _all_of(text: str) -> Check | None:
-    words = _AFTER_OPERATOR.sub(r"\1", text).split()
-    checks = [_term(word) for word in words]
-    if not checks or any(check is None for check in checks):
-        return None
-    return lambda version: all(check(version) for check in checks if check)
-
-
-def _term(word: str) -> Check | None:
-    found = _TERM.fullmatch(word)
-    span = _span(found["version"]) if found else None
-    if found is None or span is None:
-        return None
-    return _CHECKS[found["operator"] or "="](span)
-
-
-def _span(text: str) -> Span | None:
-    """The versions that a version with wildcards, or one cut short, stands for."""
-    exact = parse(text)
-    if exact is not None:
-        return Span(exact, None, True)
-    if text in ("x", "X", "*"):
-        return Span(Version(0, 0, 0, ("0",)), None, False)
-    found = _PARTIAL.fullmatch(text)
-    if found is None:
-        return None
-    major, minor = int(found["major"]), found["minor"]
-    if minor is None:
-        return Span(Version(major, 0, 0), None, True)
-    if not minor.isdigit():
-        return Span(Version(major, 0, 0), Version(major + 1, 0, 0), False)
-    first = Version(major, int(minor), 0)
-    if found["patch"] is None:
-        return Span(first, None, True)
-    return Span(first, Version(major, int(minor) + 1, 0), False)
-
-
-def _within(first: Version, end: Version | None) -> Check:
-    return lambda version: first <= version and (end is None or version < end)
-
-
-def _equal(span: Span) -> Check:
-    return (lambda version: version == span.first) if span.exact else _within(span.first, span.end)
-
-
-def _unequal(span: Span) -> Check:
-    equal = _equal(span)
-    return lambda version: not equal(version)
-
-
-def _above(span: Span) -> Check:
-    if span.exact:
-        return lambda version: version > span.first
-    return lambda version: span.end is not None and version >= span.end
-
-
-def _up_to(span: Span) -> Check:
-    if span.exact:
-        return lambda version: version <= span.first
-    return lambda version: span.end is None or version < span.end
-
-
-def _tilde(span: Span) -> Check:
-    """Patches of the same minor version."""
-    return _within(span.first, Version(span.first.major, span.first.minor + 1, 0))
-
-
-def _caret(span: Span) -> Check:
-    """What leaves the leftmost number that is not zero as it is."""
-    first = span.first
-    if first.major:
-        return _within(first, Version(first.major + 1, 0, 0))
-    if first.minor:
-        return _within(first, Version(0, first.minor + 1, 0))
-    return _within(first, Version(0, 0, first.patch + 1))
-
-
-_CHECKS: dict[str, Callable[[Span], Check]] = {
-    "=": _equal,
-    "==": _equal,
-    "!=": _unequal,
-    "!": _unequal,
-    ">": _above,
-    ">=": lambda span: _within(span.first, None),
-    "<": lambda span: lambda version: version < span.first,
-    "<=": _up_to,
-    "~": _tilde,
-    "^": _caret,
+_HOLDS: Final[dict[str, Callable[[Version, Term], bool]]] = {
+    "": lambda version, term: term.low <= version < term.high,
+    "!": lambda version, term: not term.low <= version < term.high,
+    "<": lambda version, term: version < term.low,
+    "<=": lambda version, term: version < term.high,
+    ">": lambda version, term: version >= term.high,
+    ">=": lambda version, term: version >= term.low,
 }
+_SAME_AS: Final = {"=": "", "==": "", "~": "", "^": "", "!=": "!"}
+
+
+def _meets(version: Version, term: Term) -> bool:
+    return _HOLDS[term.holds](version, term)
+
+
+def _terms(text: str) -> tuple[Term, ...] | None:
+    found: list[Term] = []
+    position = _skip(text, 0)
+    while position < len(text):
+        shape = _TERM.match(text, position)
+        term = _term(shape["operator"], shape["numbers"], shape["pre"]) if shape else None
+        if shape is None or term is None:
+            return None
+        found.append(term)
+        position = _skip(text, shape.end())
+    return tuple(found)
+
+
+def _skip(text: str, position: int) -> int:
+    blank = _BETWEEN.match(text, position)
+    return blank.end() if blank else position
+
+
+def _term(operator: str, written: str, pre: str | None) -> Term | None:
+    parts = written.split(".")
+    numbers = [int(part) for part in parts[: _fixed(parts)]]
+    has_wildcard = len(numbers) < len(parts)
+    if has_wildcard and pre:
+        return None
+    low = _version(*_padded(numbers), pre) if numbers else _FIRST
+    return Term(_SAME_AS.get(operator, operator), low, _end(operator, numbers, low, has_wildcard))
+
+
+def _fixed(parts: list[str]) -> int:
+    """How many parts come before the first wildcard."""
+    return next((index for index, part in enumerate(parts) if part in "xX*"), len(parts))
+
+
+def _end(operator: str, numbers: list[int], low: Version, has_wildcard: bool) -> Version:
+    """Where the interval of a term ends: at the next version of the part that may not change."""
+    if operator == "^":
+        kept = next((index for index, number in enumerate(numbers) if number), len(numbers) - 1)
+        return _next(numbers, kept)
+    if operator == "~":
+        return _next(numbers, min(1, len(numbers) - 1))
+    if has_wildcard:
+        return _next(numbers, len(numbers) - 1)
+    return _successor(low)
+
+
+_FIRST: Final = Version(0, 0, 0, False)
+_BEYOND: Final = Version(10**18, 0, 0)
+"""Before and after every version anybody will publish."""
+
+
+def _next(numbers: list[int], index: int) -> Version:
+    """The first version with a higher number at that place."""
+    return _version(*_padded([*numbers[:index], numbers[index] + 1])) if numbers else _BEYOND
+
+
+def _successor(version: Version) -> Version:
+    """The very next version: `1.2.3` -> `1.2.4-0`, `1.2.3-rc1` -> `1.2.3-rc1.0`."""
+    lowest = (False, 0, "")
+    if version.is_release:
+        return Version(version.major, version.minor, version.patch + 1, False, (lowest,))
+    return Version(version.major, version.minor, version.patch, False, (*version.pre, lowest))
+
+
+def _padded(numbers: list[int]) -> tuple[int, int, int]:
+    major, minor, patch = (*numbers, 0, 0, 0)[:3]
+    return major, minor, patch
+
+
+def _version(major: int, minor: int, patch: int, pre: str | None = None) -> Version:
+    if not pre:
+        return Version(major, minor, patch)
+    identifiers = tuple((False, int(part), "") if part.isdigit() else (True, 0, part) for part in pre.split("."))
+    return Version(major, minor, patch, False, identifiers)
