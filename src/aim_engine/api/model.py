@@ -148,7 +148,7 @@ class AIMModelStatus(Wire):
     observed_generation: ObservedGeneration | None = None
     status: Annotated[
         AIMStatus | None,
-        doc("Overall state: the best of the model's templates."),
+        doc("Overall state, summed up from the image's metadata and the model's templates."),
         among(*RESOURCE_STATES),
         default("Pending"),
     ] = None

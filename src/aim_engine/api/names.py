@@ -27,20 +27,6 @@ LABEL_SOURCE_MODEL: Final = f"{GROUP}/source-model"
 LABEL_ARTIFACT: Final = f"{GROUP}/artifact"
 LABEL_MODEL_SOURCE: Final = f"{GROUP}/model-source"
 
-RESERVED_LABELS: Final = tuple(
-    f"{GROUP}/{key}"
-    for key in (
-        "managed-by",
-        "gpu.model",
-        "gpu.count",
-        "template.metric",
-        "template.precision",
-        "cache-type",
-        "model.source",
-    )
-)
-"""Documented for users, never written."""
-
 # Labels of Kubernetes and KServe.
 LABEL_MANAGED_BY: Final = "app.kubernetes.io/managed-by"
 LABEL_APP_COMPONENT: Final = "app.kubernetes.io/component"

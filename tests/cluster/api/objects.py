@@ -40,6 +40,11 @@ class Objects:
         """Replace everything but the status, whatever its version."""
         return self._server.request("PUT", f"{self._of(manifest)}?{urlencode(query)}", self._versioned(manifest))
 
+    def apply(self, manifest: Manifest, manager: str) -> tuple[int, Any]:
+        """Apply on the server, without force."""
+        path = f"{self._of(manifest)}?fieldManager={manager}"
+        return self._server.request("PATCH", path, manifest, content_type="application/apply-patch+yaml")
+
     def report(self, manifest: Manifest, status: Manifest) -> tuple[int, Any]:
         """Replace the status."""
         body = {**self._versioned(manifest), "status": status}

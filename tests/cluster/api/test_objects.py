@@ -188,3 +188,24 @@ def test_other_words_of_a_status(kind: str, field: str, values: tuple[str, ...],
         assert status == 200, answer
     status, answer = objects.report(written, {field: "Novelty"})
     assert (status, f"status.{field}: Unsupported value" in answer["message"]) == (422, True), answer
+
+
+def test_two_managers_can_own_one_variable_each(objects: Objects) -> None:
+    service = objects.new("AIMService", None)
+    for manager in ("alice", "bob"):
+        spec = {"model": {"name": "llama"}, "env": [{"name": manager.upper(), "value": "1"}]}
+        status, answer = objects.apply({**service, "spec": spec}, manager)
+        assert status in (200, 201), answer
+    assert [variable["name"] for variable in objects.read(service)["spec"]["env"]] == ["ALICE", "BOB"]
+
+
+def test_other_lists_belong_to_one_manager(objects: Objects) -> None:
+    service = objects.new("AIMService", None)
+    outcomes = [
+        objects.apply(
+            {**service, "spec": {"model": {"name": "llama"}, "imagePullSecrets": [{"name": manager}]}}, manager
+        )
+        for manager in ("alice", "bob")
+    ]
+    assert [status for status, _ in outcomes] == [201, 409]
+    assert 'conflict with "alice"' in outcomes[1][1]["message"]
