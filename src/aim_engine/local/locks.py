@@ -4,6 +4,7 @@ import asyncio
 import fcntl
 import os
 import sys
+import time
 from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
@@ -11,6 +12,8 @@ from pathlib import Path
 from aim_engine.local.errors import LocalError
 
 POLL_SECONDS = 0.1
+SILENT_SECONDS = 3.0
+"""After which someone who waits wants to know for what."""
 
 
 @contextmanager
@@ -30,13 +33,19 @@ async def awaited(file: Path) -> AsyncGenerator[None]:
     """Hold `file`, after other processes have let go of it."""
     descriptor = os.open(file, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     try:
-        if not _take(descriptor):
-            print(f"waiting for another process that holds {file}", file=sys.stderr, flush=True)
-            while not _take(descriptor):
-                await asyncio.sleep(POLL_SECONDS)
+        await _wait(file, descriptor)
         yield
     finally:
         os.close(descriptor)
+
+
+async def _wait(file: Path, descriptor: int) -> None:
+    silent_until, said = time.monotonic() + SILENT_SECONDS, False
+    while not _take(descriptor):
+        if not said and time.monotonic() > silent_until:
+            print(f"waiting for another process that holds {file}", file=sys.stderr, flush=True)
+            said = True
+        await asyncio.sleep(POLL_SECONDS)
 
 
 def is_held(file: Path) -> bool:

@@ -19,9 +19,9 @@ async def build(module: Module, into: Path, sources: Sources) -> None:
     go = await toolchain.find(module.go, sources)
     environment = toolchain.environment(sources)
     source = copied(module, into)
-    with progress.step(f"fetching the Go modules of {module.folder}", "up to some minutes, once") as step:
+    with progress.step(f"fetching the Go modules of {module.directory.name}", "up to some minutes, once") as step:
         packages = await run([go, "list", "-deps", module.package], source, environment, step)
-    executable = into / module.folder
+    executable = into / module.directory.name
     command = [go, "build", "-v", "-trimpath", "-buildvcs=false", "-ldflags", _link_flags(module)]
     expectation = f"about {module.minutes} minutes on two cores, once"
     with progress.step(f"building {', '.join(module.programs)} with Go", expectation) as step:

@@ -14,6 +14,7 @@ class Module(NamedTuple):
     """A folder of `kubernetes/` that Go builds into one executable."""
 
     folder: str
+    """Its path below `kubernetes/`."""
     programs: tuple[str, ...]
     """The names under which the executable is found; one that holds several programs looks at its own name."""
     minutes: int
@@ -49,7 +50,7 @@ class Module(NamedTuple):
         digest = hashlib.sha256(repr(parts).encode())
         for file in sorted(file for file in self.directory.iterdir() if file.suffix in {".go", ".mod", ".sum"}):
             digest.update(f"\0{file.name}\0".encode() + file.read_bytes())
-        return f"{self.folder}-{digest.hexdigest()[:16]}"
+        return f"{self.directory.name}-{digest.hexdigest()[:16]}"
 
     def _go_mod(self) -> str:
         return (self.directory / "go.mod").read_text()

@@ -2,6 +2,7 @@
 
 It is started as `python -m aim_engine.local.control_plane.supervisor` with an `Order` as JSON on standard input, leaves
 its parent, and prints one `Answer` as JSON on standard output: when the cluster is ready, or when it cannot become so.
+If nobody reads the answer any more, because the start was given up, it ends the cluster.
 """
 
 import asyncio
@@ -29,7 +30,9 @@ async def supervise(order: Order) -> None:
     """Run a cluster until this task is cancelled; raise LocalError if it cannot start or ends by itself."""
     files = Files(Path(order.directory))
     _end_with(order.owner)
-    with locks.held(files.running), contextlib.closing(Network(_last_network(files))) as network:
+    # Whoever asks whether a cluster runs holds the lock for a moment, so this waits instead of giving up.
+    async with locks.awaited(files.running):
+        network = Network(_last_network(files))
         files.running.write_text(str(os.getpid()))
         files.facts.unlink(missing_ok=True)
         files.failure.unlink(missing_ok=True)
@@ -37,12 +40,13 @@ async def supervise(order: Order) -> None:
             async with processes.crew(grace=0 if order.ephemeral else STOP_SECONDS) as crew:
                 cluster = await startup.bring_up(order, network, crew)
                 files.facts.write_bytes(msgspec.json.encode(cluster))
-                _answer(Answer(cluster=cluster))
-                await asyncio.Event().wait()
+                if _answered(Answer(cluster=cluster)):
+                    await asyncio.Event().wait()
         except LocalError as failure:
             files.failure.write_text(str(failure))
             raise
         finally:
+            network.close()
             if order.ephemeral:
                 shutil.rmtree(files.directory / components.EPHEMERAL_DATA, ignore_errors=True)
 
@@ -76,11 +80,15 @@ def _last_network(files: Files) -> str | None:
     return None
 
 
-def _answer(answer: Answer) -> None:
-    """Tell whoever started us, once, and let go of their pipe."""
-    with contextlib.suppress(BrokenPipeError):
-        os.write(1, msgspec.json.encode(answer) + b"\n")
-    os.dup2(2, 1)
+def _answered(answer: Answer) -> bool:
+    """Tell whoever started us, once, and let go of their pipe; say whether they still waited for it."""
+    try:
+        os.write(1, msgspec.json.encode(answer))
+    except BrokenPipeError:
+        return False
+    finally:
+        os.dup2(2, 1)
+    return True
 
 
 def main() -> None:
@@ -94,7 +102,7 @@ def main() -> None:
     except asyncio.CancelledError:
         pass
     except LocalError as failure:
-        _answer(Answer(failure=str(failure)))
+        _answered(Answer(failure=str(failure)))
         sys.exit(f"{failure}")
 
 
