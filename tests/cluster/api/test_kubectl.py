@@ -36,6 +36,7 @@ TEMPLATE = (
         ("AIMRuntimeConfig", "AGE", ""),
         ("AIMClusterRuntimeConfig", "AGE", ""),
     ],
+    ids=lambda value: value if value in BY_NAME else "",
 )
 def test_get_shows_the_columns(kind: str, header: str, row: str, objects: Objects, kubectl: Kubectl) -> None:
     latest = next(m for naming in reversed(NAMINGS) for m in full(naming) if m["kind"] == kind)
