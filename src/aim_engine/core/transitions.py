@@ -50,15 +50,15 @@ class Note(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Occurrence(msgspec.Struct, frozen=True, kw_only=True):
-    """A condition worth an Event and a line in the log."""
+    """Something worth an Event and a line in the log: what a condition says, or a remark of its own."""
 
     type: Literal["Normal", "Warning"]
     reason: str
     message: str
-    condition: str
-    status: Verdict
-    recurring: bool
-    """Nothing changed since the last pass; the recorder may count it or drop it."""
+    condition: str = ""
+    status: Verdict | None = None
+    recurring: bool = True
+    """It may have been told before; the recorder counts it or drops it."""
 
 
 class Settled(msgspec.Struct, frozen=True):
