@@ -227,3 +227,41 @@ async def test_an_interpreter_below_a_volume_stays_reachable(mounting: Box) -> N
         above = "/" + Path(sys.prefix).parts[1]
     ended, text = await mounting.finish(sys.executable, "-c", "print('here')", mounts=(Mount(volume, above),))
     assert (ended.code, text) == (0, "here\n")
+
+
+NESTED = """
+import asyncio, sys
+from pathlib import Path
+from aim_engine.local.container.run import Mount, Run
+from aim_engine.local.container.sandbox import Sandbox
+
+async def main():
+    volume = Path("/tmp/volume")
+    volume.mkdir()
+    async with Sandbox() as sandbox:
+        argv = ("/bin/sh", "-c", "echo written > /data/file")
+        mounts = (Mount(volume, "/data"),)
+        run = Run(name="nested", argv=argv, scratch=Path("/tmp/scratch"), log=Path("/tmp/log"), mounts=mounts)
+        ended = await (await sandbox.start(run)).wait()
+        print(sandbox.mode, sorted(sandbox.reasons), ended.code, (volume / "file").read_text().strip())
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize(
+    ("user", "expected"),
+    [
+        pytest.param(
+            1234, "mounted ['isolated'] 0 written" if ROOT else None, id="where /proc may not be mounted anew"
+        ),
+        pytest.param(0, "rewritten ['isolated', 'mounted'] 0 written", id="where nothing may be mounted"),
+    ],
+)
+async def test_a_container_on_a_machine_that_allows_less_runs_in_the_best_mode_there(
+    box: Box, user: int, expected: str | None
+) -> None:
+    """A container is such a machine: /proc of a container of root is partly covered, and root in it may not mount."""
+    ended, text = await box.finish(sys.executable, "-c", NESTED, user=user)
+    assert ended.code == 0, text
+    assert text.strip() == (expected or "isolated [] 0 written")

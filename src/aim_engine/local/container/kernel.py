@@ -1,7 +1,6 @@
 """The system calls that Python 3.11 has no names for, each raising OSError as those of `os` do."""
 
 import ctypes
-import ctypes.util
 import os
 import signal
 from collections.abc import Iterable
@@ -53,7 +52,7 @@ SET_NO_NEW_PRIVILEGES = 38
 HIGHEST_CAPABILITY = 63
 INVALID = 22
 
-libc = ctypes.CDLL(ctypes.util.find_library("c") or None, use_errno=True)
+libc = ctypes.CDLL(None, use_errno=True)
 libc.mount.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_ulong, ctypes.c_char_p]
 libc.prctl.argtypes = [ctypes.c_int, ctypes.c_ulong, ctypes.c_ulong, ctypes.c_ulong, ctypes.c_ulong]
 

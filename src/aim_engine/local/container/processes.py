@@ -16,7 +16,7 @@ def others(own_namespace: bool) -> set[int]:
     """Every process of the container but its init: all there are in its own namespace, else all descendants."""
     if own_namespace:
         return {number for number in _all() if number != os.getpid()}
-    return _descendants(os.getpid())
+    return descendants(os.getpid())
 
 
 def kill_all(own_namespace: bool) -> None:
@@ -46,10 +46,10 @@ def _all() -> Iterator[int]:
     return (int(entry.name) for entry in PROC.iterdir() if entry.name.isdigit())
 
 
-def _descendants(ancestor: int) -> set[int]:
+def descendants(ancestor: int) -> set[int]:
     """Found by following the children of each process down, or by the parents of all where the kernel lists none."""
     if not Path(f"/proc/{ancestor}/task/{ancestor}/children").exists():
-        return _descendants_by_parent(ancestor)
+        return descendants_by_parent(ancestor)
     found: set[int] = set()
     open_ends = [ancestor]
     while open_ends:
@@ -65,7 +65,8 @@ def _children(parent: int) -> Iterator[int]:
             yield from map(int, (task / "children").read_text().split())
 
 
-def _descendants_by_parent(ancestor: int) -> set[int]:
+def descendants_by_parent(ancestor: int) -> set[int]:
+    """The same from the parent of every process of the machine, which takes longer."""
     parents = {number: parent for number in _all() if (parent := _parent(number)) is not None}
     found: set[int] = set()
     while new := {number for number, parent in parents.items() if parent == ancestor or parent in found} - found:

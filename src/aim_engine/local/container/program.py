@@ -54,7 +54,7 @@ def _become(order: Order, argv: tuple[str, ...], out: int, err: int, failed: int
 def _drop_privileges(order: Order) -> None:
     if order.privileged or order.mode != "rewritten":
         kernel.keep_capabilities(CAPABILITIES)
-    if order.privileged:
+    if order.privileged and (order.groups or (order.user, order.group) != (os.geteuid(), os.getegid())):
         os.setgroups(order.groups)
         os.setresgid(order.group, order.group, order.group)
         os.setresuid(order.user, order.user, order.user)
