@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import platform
 import signal
 import sys
 from collections.abc import AsyncGenerator, Sequence
@@ -56,6 +57,10 @@ async def start(
     stops and is quicker; the state of a lasting one in the same directory is kept aside. `crds` are files and
     directories that are installed at the start.
     """
+    if platform.system() != "Linux":
+        raise LocalError(
+            f"The local cluster runs on Linux, not on {platform.system()}; use a virtual machine with Linux."
+        )
     programs = (await binaries.find("kube-apiserver")).parent
     directory = directory.absolute()
     directory.mkdir(parents=True, exist_ok=True)
