@@ -148,6 +148,16 @@ class Stage:
         output, _ = await asyncio.wait_for(process.communicate(), DEADLINE)
         return process.returncode or 0, output.decode()
 
+    @asynccontextmanager
+    async def following(self, name: str) -> AsyncGenerator[asyncio.StreamReader]:
+        """What `kubectl logs -f` prints, as it comes; it has to end with success within the deadline."""
+        words = (f"--kubeconfig={self.cluster.kubeconfig}", f"--namespace={self.namespace}", "logs", "-f", name)
+        process = await asyncio.create_subprocess_exec(self.cluster.kubectl, *words, stdout=asyncio.subprocess.PIPE)
+        assert process.stdout
+        async with asyncio.timeout(DEADLINE):
+            yield process.stdout
+            assert await process.wait() == 0
+
     async def delete(self, name: str, grace: int | None = None) -> None:
         await self.client.delete(PODS, Key(self.namespace, name), grace=grace)
 

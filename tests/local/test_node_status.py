@@ -177,7 +177,9 @@ def test_a_readiness_gate_holds_a_pod_back() -> None:
 
 def test_an_evicted_pod_has_failed_and_says_why() -> None:
     evicted = Failure(reason="Evicted", message="The node was low on resource: memory.", disruption=True)
-    reported = computed(pod(), *mains(RUNNING), failure=evicted)
+    before = computed(pod(), *mains(RUNNING), failure=evicted)
+    assert (before.phase, before.reason) == ("Running", "")
+    reported = computed(pod(), *mains(FAILED), failure=evicted, ending=True)
     assert (reported.phase, reported.reason, reported.message) == ("Failed", "Evicted", evicted.message)
     assert told(reported)["DisruptionTarget"] == ("True", "TerminationByKubelet", evicted.message)
 

@@ -96,10 +96,11 @@ class Agent:
     async def _take_places(self, client: Client, pods: Pods, stack: AsyncExitStack) -> None:
         """Give every node its addresses, its kubelet port and its object."""
         network = IPv4Network(self.cluster.network)
-        numbers = await registration.numbers(client, network, self.machines)
+        numbers = await registration.numbers(client, network, self.machines, self._layout.numbers_in_use())
         authority = Authority(self.cluster.keys)
         for machine in self.machines:
             number = numbers[machine.name]
+            self._layout.node(machine.name).keep_number(number)
             address, pod_range = addresses.node_address(network, number), addresses.pod_range(network, number)
             host = self._hosts[machine.name] = Host(
                 machine=machine,

@@ -107,5 +107,8 @@ class PodApi:
 
 
 def _encoded(status: PodStatus) -> Manifest:
+    """The status as a merge: what a condition no longer says is taken away by name."""
     plain: Manifest = msgspec.to_builtins(status)
-    return plain | {"phase": status.phase}
+    conditions: list[Manifest] = msgspec.to_builtins(status.conditions)
+    spoken = [{"reason": None, "message": None, **each} for each in conditions]
+    return plain | {"phase": status.phase, "conditions": spoken}

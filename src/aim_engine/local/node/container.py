@@ -75,26 +75,33 @@ class ContainerRunner:
     async def _run_once(self) -> Terminated | None:
         """Return how the run ended; `None` if the end was asked for before it began."""
         entry = await self._pulled()
-        run = await self._configured(entry) if entry else None
-        if entry is None or run is None:
+        if entry is None:
             return None
         container_id = f"aim://{secrets.token_hex(32)}"
-        try:
-            if isinstance(run, StartError):
-                raise run
-            ended = await (self._stay_idle if entry.idle else self._run_process)(entry, run, container_id)
-        except StartError as error:
-            ended = self._start_failed(error, container_id)
-        finally:
-            if isinstance(run, Run):
-                await asyncio.to_thread(shutil.rmtree, run.scratch, ignore_errors=True)
-        done = (
-            not sidecar(self._container)
-            and ended.exit_code == 0
-            and self._container in self._site.pod.spec.init_containers
-        )
-        self._put(state=ContainerState(terminated=ended), ready=done, started=False)
+        if entry.idle:
+            ended = await self._stay_idle(entry, container_id)
+        else:
+            ended = await self._start(entry, container_id)
+        if ended is None:
+            return None
+        completed = self._is_init and ended.exit_code == 0
+        self._put(state=ContainerState(terminated=ended), ready=completed, started=False)
         return ended
+
+    @property
+    def _is_init(self) -> bool:
+        """Whether the container has to end before others start."""
+        return self._container in self._site.pod.spec.init_containers and not sidecar(self._container)
+
+    async def _start(self, entry: Image, container_id: str) -> Terminated | None:
+        try:
+            run = await self._configured(entry)
+            return await self._run_process(entry, run, container_id) if run else None
+        except StartError as error:
+            return self._start_failed(error, container_id)
+        finally:
+            scratch = self._site.layout.run(self._container.name, self._number)
+            await asyncio.to_thread(shutil.rmtree, scratch, ignore_errors=True)
 
     async def _run_process(self, entry: Image, run: Run, container_id: str) -> Terminated:
         run.log.parent.mkdir(parents=True, exist_ok=True)
@@ -104,7 +111,7 @@ class ContainerRunner:
         ended = await Attempt(process, self._container, self._site, self._stop, entry).run()
         return terminated(ended, self._container, run, container_id)
 
-    async def _stay_idle(self, entry: Image, run: Run, container_id: str) -> Terminated:  # noqa: ARG002 - no process
+    async def _stay_idle(self, entry: Image, container_id: str) -> Terminated:
         started_at = datetime.now(UTC).replace(microsecond=0)
         self._now_running(entry, started_at, container_id)
         self._put(started=True, ready=True)
@@ -169,7 +176,7 @@ class ContainerRunner:
         self._tell("Warning", "Failed", "Error: ImagePullBackOff")
         self._wait_with("ImagePullBackOff", f"{message}: {error.reason}: {error}")
 
-    async def _configured(self, entry: Image) -> Run | StartError | None:
+    async def _configured(self, entry: Image) -> Run | None:
         """The run, complete; `None` if the end was asked for while something was missing."""
         delay = 0.0
         while not self._stop.asked:
@@ -177,8 +184,6 @@ class ContainerRunner:
                 names = environment.references(self._container)
                 data = await self._site.tools.api.data(self._site.pod.metadata.namespace, names)
                 return assemble(self._container, entry, self._site, data, self._number)
-            except StartError as error:
-                return error
             except (PodError, KubeError) as error:
                 self._wait_with("CreateContainerConfigError", str(error))
                 self._tell("Warning", "Failed", f"Error: {error}")

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import msgspec
 
+from aim_engine.local import locks
+
 
 class PodLayout(msgspec.Struct, frozen=True):
     """The paths of one pod."""
@@ -62,6 +64,15 @@ class NodeLayout(msgspec.Struct, frozen=True):
     def lock(self) -> Path:
         return self.root / "lock"
 
+    @property
+    def number(self) -> int | None:
+        """The number the node got, if it got one."""
+        file = self.root / "number"
+        return int(file.read_text()) if file.exists() else None
+
+    def keep_number(self, number: int) -> None:
+        (self.root / "number").write_text(str(number))
+
     def pod(self, uid: str) -> PodLayout:
         return PodLayout(self.root / "pods" / uid)
 
@@ -91,6 +102,11 @@ class Layout(msgspec.Struct, frozen=True):
         root = self.root / "nodes" / name
         (root / "pods").mkdir(parents=True, exist_ok=True)
         return NodeLayout(root)
+
+    def numbers_in_use(self) -> dict[str, int]:
+        """The numbers of nodes that an agent runs now, whether or not their objects exist."""
+        found = [NodeLayout(path) for path in (self.root / "nodes").iterdir() if path.is_dir()]
+        return {each.root.name: each.number for each in found if each.number and locks.is_held(each.lock)}
 
     def make(self) -> None:
         """Make the directories that all nodes share."""

@@ -36,6 +36,7 @@ async def serving(address: str, tls: ssl.SSLContext, find: FindPod) -> AsyncGene
     try:
         yield await _listen(runner, address, tls)
     finally:
+        _hang_up(runner)
         await runner.cleanup()
 
 
@@ -57,6 +58,13 @@ async def _listen(runner: web.AppRunner, address: str, tls: ssl.SSLContext) -> i
         await web.TCPSite(runner, address, 0, ssl_context=tls).start()
     port: int = runner.addresses[0][1]
     return port
+
+
+def _hang_up(runner: web.AppRunner) -> None:
+    """End every connection at once: the API server keeps idle ones open and would be waited for."""
+    for connection in runner.server.connections if runner.server else ():
+        if connection.transport is not None:
+            connection.transport.abort()
 
 
 @web.middleware

@@ -1,7 +1,7 @@
 """Registers nodes, and keeps their leases and Ready conditions while the agent lives."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from ipaddress import IPv4Network
 
@@ -38,12 +38,15 @@ class RegisteredNode(Wire):
     spec: NodeSpec = NodeSpec()
 
 
-async def numbers(client: Client, cluster: IPv4Network, machines: Sequence[Machine]) -> dict[str, int]:
+async def numbers(
+    client: Client, cluster: IPv4Network, machines: Sequence[Machine], in_use: Mapping[str, int]
+) -> dict[str, int]:
     """The number of each machine, from which its addresses follow: the one it had, or a free one."""
     listed = (await client.list(NODES, into=RegisteredNode)).items
-    known = {
+    registered = {
         node.metadata.name: number for node in listed if (number := addresses.number_of(cluster, node.spec.pod_cidr))
     }
+    known = {**in_use, **registered}
     for machine in machines:
         if machine.name not in known:
             known[machine.name] = addresses.free_number(known.values())
@@ -62,15 +65,18 @@ class Registration:
         self._listening = listening
         self._version = version
         self._since = datetime.now(UTC)
+        self._uid = ""
 
     async def register(self, lease_seconds: float) -> None:
         """Make the node, or make the one that is there ours again, and report it ready."""
         manifest = node_objects.node(self.machine, self._gpu, self._listening.pod_range)
         key = Key("", self.machine.name)
         try:
-            await self._client.create(NODES, manifest, manager=MANAGER)
+            node = await self._client.create(NODES, manifest, RegisteredNode, manager=MANAGER)
         except AlreadyExists:
-            await self._client.patch(NODES, key, {"metadata": {"labels": manifest["metadata"]["labels"]}})
+            labels = {"metadata": {"labels": manifest["metadata"]["labels"]}}
+            node = await self._client.patch(NODES, key, labels, RegisteredNode)
+        self._uid = node.metadata.uid
         await self.report()
         await self.renew(lease_seconds)
 
@@ -81,7 +87,7 @@ class Registration:
         await self._write(status)
 
     async def renew(self, lease_seconds: float) -> None:
-        """Show that the node lives."""
+        """Show that the node lives; NotFound if somebody deleted it."""
         spec: Manifest = {
             "holderIdentity": self.machine.name,
             "leaseDurationSeconds": max(1, round(lease_seconds)),
@@ -91,9 +97,12 @@ class Registration:
         try:
             await self._client.patch(LEASES, key, {"spec": spec})
         except NotFound:
-            await self._client.create(
-                LEASES, {"metadata": {"namespace": key.namespace, "name": key.name}, "spec": spec}
-            )
+            await self.report()  # the lease goes with its node, so the node may be gone too
+            await self._client.create(LEASES, {"metadata": self._lease_metadata(), "spec": spec})
+
+    def _lease_metadata(self) -> Manifest:
+        owner = {"apiVersion": "v1", "kind": "Node", "name": self.machine.name, "uid": self._uid}
+        return {"namespace": LEASE_NAMESPACE, "name": self.machine.name, "ownerReferences": [owner]}
 
     async def leave(self) -> None:
         """Say that the node is going away, so that nothing new is placed on it."""

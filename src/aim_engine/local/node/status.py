@@ -48,13 +48,14 @@ def waiting(container: Container, reason: str, message: str = "") -> ContainerSt
 
 def compute(pod: Pod, statuses: Statuses, facts: Facts, before: Sequence[PodCondition]) -> PodStatus:
     """Return the whole status; `before` are the conditions reported last, whose times stay where nothing changed."""
-    phase_now: Phase = "Failed" if facts.failure else phase(pod, statuses, ending=facts.ending)
+    failure = facts.failure if facts.ending else None  # a pod has not failed as long as something of it runs
+    phase_now: Phase = "Failed" if failure else phase(pod, statuses, ending=facts.ending)
     return PodStatus(
         phase=phase_now,
         observed_generation=pod.metadata.generation or None,
         conditions=conditions(pod, statuses, phase_now, facts, before),
-        reason=facts.failure.reason if facts.failure else "",
-        message=facts.failure.message if facts.failure else "",
+        reason=failure.reason if failure else "",
+        message=failure.message if failure else "",
         host_ip=facts.host_address,
         host_ips=(Address(ip=facts.host_address),),
         pod_ip=facts.pod_address,
