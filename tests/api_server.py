@@ -5,6 +5,7 @@ import json
 import ssl
 import time
 import urllib.parse
+from collections.abc import Callable
 from typing import Any
 
 from aim_engine.local.control_plane import Cluster
@@ -50,3 +51,13 @@ class ApiServer:
             assert status == 404, f"GET {path}: {status} {answer}"
             assert time.monotonic() < deadline, f"{path} does not exist after {DEADLINE:.0f} s"
             time.sleep(0.02)
+
+    def wait_until(self, path: str, is_so: Callable[[Any], bool]) -> Any:
+        """Wait until what `path` shows is as wanted; return it."""
+        deadline = time.monotonic() + DEADLINE
+        while True:
+            status, answer = self.request("GET", path)
+            if status == 200 and is_so(answer):
+                return answer
+            assert time.monotonic() < deadline, f"{path} after {DEADLINE:.0f} s: {status} {answer}"
+            time.sleep(0.05)

@@ -48,6 +48,10 @@ class Timings:
     conflict: float = 0.05
     """Another writer was faster; its change is on the way to our store."""
 
+    def scaled(self, factor: float) -> "Timings":
+        """The same proportions, faster or slower."""
+        return Timings(self.recheck * factor, self.conflict * factor)
+
 
 @dataclass(frozen=True)
 class Walk(Generic[V]):

@@ -1,0 +1,81 @@
+"""The operator and a node agent as processes beside the control plane of the run; all tests of the run share them."""
+
+import fcntl
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.conftest import DIRECTORY, OWNER
+
+from aim_engine.local.control_plane import Cluster
+
+DEADLINE = 60.0
+BOOK = Path(__file__).parent / "images" / "book.yaml"
+
+
+COMPANIONS: list[subprocess.Popen[bytes]] = []
+"""Kept, because a Popen that is forgotten complains that its process still runs."""
+
+
+@pytest.fixture(scope="session")
+def operator(cluster: Cluster) -> Path:
+    """The operator on the cluster of this run, ready; returns its log."""
+    port = free_port()
+    command = [sys.executable, "-m", "tests.fast_operator", f"--health-probe-bind-address=127.0.0.1:{port}"]
+    return companion("operator", [*command, *kubeconfig(cluster)], lambda: answers(f"http://127.0.0.1:{port}/readyz"))
+
+
+@pytest.fixture(scope="session")
+def node(cluster: Cluster) -> Path:
+    """A node with eight MI300X that runs the images of the test book; returns the agent's log."""
+    command = [str(Path(sys.executable).with_name("aim")), "node", "--images", str(BOOK), "--gpus", "MI300X:8"]
+    return companion("node", [*command, *kubeconfig(cluster)], lambda: True)
+
+
+def kubeconfig(cluster: Cluster) -> tuple[str, str]:
+    return "--kubeconfig", str(Path(cluster.directory) / "kubeconfig")
+
+
+def companion(name: str, command: list[str], is_ready: Callable[[], bool]) -> Path:
+    """Start a program once for all workers of the run; return its log when it is ready."""
+    directory = Path(os.environ[DIRECTORY])
+    log, marker = directory / f"{name}.log", directory / f"{name}.started"
+    with (directory / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not marker.exists():
+            start(log, command, is_ready)
+            marker.touch()
+    return log
+
+
+def start(log: Path, command: list[str], is_ready: Callable[[], bool]) -> None:
+    with log.open("wb") as output:
+        guarded = [sys.executable, "-m", "tests.companion", os.environ[OWNER], "--", *command]
+        process = subprocess.Popen(guarded, stdout=output, stderr=output, start_new_session=True)
+    COMPANIONS.append(process)
+    deadline = time.monotonic() + DEADLINE
+    while not is_ready():
+        assert process.poll() is None, f"{command} ended: {log.read_text()[-2000:]}"
+        assert time.monotonic() < deadline, f"{command} is not ready: {log.read_text()[-2000:]}"
+        time.sleep(0.05)
+
+
+def answers(address: str) -> bool:
+    try:
+        with urllib.request.urlopen(address, timeout=5) as answer:
+            return answer.status == 200
+    except (urllib.error.URLError, TimeoutError, ConnectionError):
+        return False
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
