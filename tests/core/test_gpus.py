@@ -9,16 +9,17 @@ from aim_engine.api.foreign import Node
 from aim_engine.api.hardware import GpuRequirements
 from aim_engine.api.placement import NodeAffinity
 from aim_engine.core import gpu_check, gpus, node_gpus
+from aim_engine.core.gpu_models import MODELS
 from aim_engine.core.node_gpus import GI
 from aim_engine.core.problems import Category, Failure
 from aim_engine.objects import Manifest
 
 
 def test_the_table_has_every_device_once() -> None:
-    ids = [device_id for gpu in gpus.TABLE for device_id in gpu.device_ids]
+    ids = [device_id for model in MODELS for device_id in model.device_ids]
     assert len(ids) == len(set(ids)) and all(device_id == device_id.lower() for device_id in ids)
-    assert {gpu.vram for gpu in gpus.TABLE} == {16, 24, 32, 48, 64, 128, 192, 256, 288}
-    assert all(gpus.normalised(gpu.model) == gpu.model for gpu in gpus.TABLE)
+    assert {model.vram for model in MODELS} == {16, 24, 32, 48, 64, 128, 192, 256, 288}
+    assert all(gpus.normalised(model.name) == model.name for model in MODELS)
 
 
 def test_preference_is_by_tier_the_rest_is_equal_and_unknown_ones_come_last() -> None:

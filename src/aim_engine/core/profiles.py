@@ -29,8 +29,10 @@ _COST_OF_A_TRY = 50
 _COST_OF_A_DEEP_TRY = 50_000
 _SHOWN = 200
 _LARGEST_MODEL = 2**60
-_MODEL_ID = re.compile(MODEL_ID.values["pattern"])
-_SOURCE_URI = re.compile(SOURCE_URI.values["pattern"])
+_DEMANDS: Final = (
+    ("name", re.compile(MODEL_ID.values["pattern"]), "be org/name"),
+    ("source", re.compile(SOURCE_URI.values["pattern"]), "begin with hf:// or s3://"),
+)
 
 E = TypeVar("E", bound=StrEnum)
 
@@ -140,10 +142,10 @@ class _Reader:
         fields = as_object(model)
         if fields is None:
             return Unreadable(f"{where} is {kind(model)}, not an object")
-        for key, pattern in (("name", _MODEL_ID), ("source", _SOURCE_URI)):
+        for key, pattern, demand in _DEMANDS:
             value = fields.get(key)
             if not isinstance(value, str) or not pattern.search(value):
-                return Unreadable(f"{where}.{key} is {_shown(value)}, which does not match {pattern.pattern}")
+                return Unreadable(f"{where}.{key} of the dry run is {_shown(value)}; it has to {demand}")
         size = self._size(where, fields.get("size_gb"))
         return ModelSource(model_id=fields["name"], source_uri=fields["source"], size=size)
 
