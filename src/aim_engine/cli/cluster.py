@@ -43,6 +43,8 @@ def start(ephemeral: bool, port: int | None, directory: Path | None) -> None:
 
     place = chosen(directory)
     already = control_plane.find(place)
+    if not already:
+        click.echo(f"Starting Kubernetes in {place}", err=True)
     cluster = already or asyncio.run(control_plane.start(place, ephemeral=ephemeral, port=port))
     click.echo(
         f"Kubernetes {cluster.version} {'was already running' if already else 'is running'} at {cluster.server}."

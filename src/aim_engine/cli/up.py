@@ -22,6 +22,8 @@ def command(directory: Path | None) -> None:
     already = control_plane.find(place)
     if already:
         asyncio.run(control_plane.install(already, [files]))
+    else:
+        click.echo(f"Starting Kubernetes in {place}", err=True)
     target = already or asyncio.run(control_plane.start(place, crds=[files]))
     click.echo(f"Kubernetes {target.version} is running at {target.server} with the kinds of AIM Engine.")
     click.echo(cluster.hints(target))
