@@ -15,10 +15,11 @@ OWN_DIRECTORIES = {"root": 0o755, "tmp": 0o1777, "home": 0o755, "shm": 0o1777}
 
 
 def order(run: Run, mode: Mode, *, agent_user: int, agent_group: int) -> Order:
-    """What the launcher is told. As Kubernetes has it, a user without a group is in the group of root."""
+    """What the launcher is told. As Kubernetes has it, a user who is given no group is in the group of root."""
     privileged = agent_user == ROOT
     user = agent_user if run.user is None else run.user
-    group = (ROOT if privileged else agent_group) if run.group is None else run.group
+    group = ROOT if privileged and run.user is not None else agent_group
+    group = group if run.group is None else run.group
     steps = () if mode == "rewritten" else root.steps(run, user=user, group=group)
     told = rewritten(run) if mode == "rewritten" else run
     defaults = {"PATH": PATH, "HOME": root.home(user), "HOSTNAME": run.hostname, "POD_IP": run.pod_ip}
