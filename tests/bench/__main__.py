@@ -5,6 +5,9 @@ import sys
 
 BENCHMARKS = {
     "decoding": "the views that the stores keep, against plain dicts",
+    "queue": "the queue of a controller with 10,000 keys",
+    "informer": "an informer with 10,000 objects on a real API server",
+    "toy": "a controller with two children per object on a real API server, against a bare loop with the same writes",
 }
 """Name of a benchmark -> what it measures. The module `tests.bench.<name>` has a function `run` that prints a table."""
 
