@@ -94,9 +94,7 @@ class Profile(Wire):
     engine_args: Annotated[Any, ANY_JSON, doc("Arguments of the inference engine.")] = msgspec.field(
         name="engine_args", default=None
     )
-    env_vars: Annotated[dict[str, str], doc("Variables the profile sets.")] = msgspec.field(
-        name="env_vars", default_factory=dict[str, str]
-    )
+    env_vars: Annotated[dict[str, str], doc("Variables the profile sets.")] = msgspec.field(name="env_vars", default={})
     metadata: Annotated[ProfileMetadata | None, doc("Traits of the profile.")] = None
     original_discovery_output: Annotated[Any, ANY_JSON, doc("What the dry run printed, unchanged.")] = None
 

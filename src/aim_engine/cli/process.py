@@ -46,7 +46,14 @@ async def run(
         client = await stack.enter_async_context(Client(server, timings, fence=fence, observer=measured))
         unfenced = await stack.enter_async_context(Client(server, timings, observer=measured))
         await unfenced.read("/version")
-        parts = assembly.assemble(client, settings.system_namespace, measured, pipeline_timings or pipeline.Timings())
+        parts = assembly.assemble(
+            client,
+            registry,
+            settings.system_namespace,
+            settings.identity,
+            measured,
+            pipeline_timings or pipeline.Timings(),
+        )
         runtime = Runtime(
             informers=parts.cluster.informers,
             controllers=parts.controllers,

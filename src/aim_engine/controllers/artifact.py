@@ -13,14 +13,14 @@ from aim_engine.api.status import AIMStatus
 from aim_engine.controllers import configs, kinds
 from aim_engine.controllers.cluster import Cluster
 from aim_engine.controllers.concept import Concept
-from aim_engine.core import downloads, jobs, merge, naming, pods, sizes
+from aim_engine.controllers.job_reading import see_job
+from aim_engine.core import downloads, jobs, merge, naming, sizes
 from aim_engine.core.conditions import Judgement
 from aim_engine.core.derived_name import label_value
 from aim_engine.core.download_kinds import ARTIFACT, MODEL_CACHE, DownloadKind
 from aim_engine.core.downloads import CHECK_KEPT_FOR, FETCH_KEPT_FOR, JobSeen, Surroundings
 from aim_engine.core.health import Component
 from aim_engine.core.plan import Plan, Target
-from aim_engine.core.pod_failure import LOG_LINES
 from aim_engine.core.runtime_config import Resolution
 from aim_engine.core.transitions import Note
 from aim_engine.kube.controller import Wake, owners
@@ -31,8 +31,6 @@ from aim_engine.objects import Key
 
 AGAIN = timedelta(seconds=10)
 """How often a download that is under way is looked at, beside all that wakes it."""
-
-JOB_NAME = "job-name"
 
 
 @dataclass(frozen=True)
@@ -85,22 +83,6 @@ async def see_check(artifact: DownloadObject, cluster: Cluster) -> JobSeen:
     pod = next(readable, None)
     output = await cluster.log(pod.metadata.key, "check-size", tail=1) if pod else None
     return JobSeen(seen.job, seen.pods, seen.failure_log, output)
-
-
-async def see_job(cluster: Cluster, key: Key) -> JobSeen:
-    """A Job, its pods, and the end of the log of one that failed."""
-    job = cluster.jobs.store.get(key)
-    if job is None:
-        return JobSeen()
-    its_pods = [pod for pod in cluster.pods.store.labelled(JOB_NAME, key.name) if belongs(pod, job)]
-    source = None if jobs.is_complete(job) else pods.wanted_log(its_pods)
-    log = await cluster.log(Key(key.namespace, source.pod), source.container, tail=LOG_LINES) if source else None
-    return JobSeen(job, its_pods, log)
-
-
-def belongs(pod: Pod, job: Job) -> bool:
-    """Whether a pod is of this very Job, not of an earlier one of the same name."""
-    return any(owner.uid == job.metadata.uid for owner in pod.metadata.owner_references)
 
 
 def observe(artifact: DownloadObject, seen: Seen, now: datetime) -> View:

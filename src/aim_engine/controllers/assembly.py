@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from aim_engine.controllers import artifact, runtime_config, template_cache
+from aim_engine.controllers import artifact, runtime_config, template, template_cache
 from aim_engine.controllers.carrying_out import Executor
 from aim_engine.controllers.cluster import Cluster
 from aim_engine.controllers.concept import Concept
@@ -12,7 +12,12 @@ from aim_engine.kube.applier import Applier
 from aim_engine.kube.client import Client
 from aim_engine.kube.controller import Controller
 from aim_engine.kube.events import Recorder
+from aim_engine.kube.lock import Lock
 from aim_engine.kube.metrics import Metrics
+from aim_engine.objects import Key
+from aim_engine.registry.client import Registry
+
+DISCOVERY_LOCK = "aim-discovery-lock"
 
 CONCEPTS: tuple[Concept[Any, Any, Any], ...] = (
     runtime_config.NAMESPACED,
@@ -20,6 +25,8 @@ CONCEPTS: tuple[Concept[Any, Any, Any], ...] = (
     artifact.ARTIFACTS,
     artifact.MODEL_CACHES,
     template_cache.TEMPLATE_CACHES,
+    template.TEMPLATES,
+    template.CLUSTER_TEMPLATES,
 )
 
 
@@ -32,23 +39,26 @@ class Assembly:
     controllers: tuple[Controller, ...]
 
 
-def assemble(client: Client, operator_namespace: str, metrics: Metrics, timings: Timings) -> Assembly:
-    """One informer per kind and one controller per concept, on this client."""
-    cluster = Cluster(client, operator_namespace)
+def assemble(
+    client: Client, registry: Registry, operator_namespace: str, identity: str, metrics: Metrics, timings: Timings
+) -> Assembly:
+    """One informer per kind and one controller per concept, on this client; `identity` is who keeps locks."""
+    cluster = Cluster(client, operator_namespace, registry)
+    lock = Lock(client, Key(operator_namespace, DISCOVERY_LOCK), identity)
     recorder = Recorder(client)
     executor = Executor(client, cluster, Applier(client))
-    controllers = (controller(concept, executor, recorder, metrics, timings) for concept in CONCEPTS)
+    pipelines = (Pipeline(concept, executor, recorder, timings, lock) for concept in CONCEPTS)
+    controllers = (controller(pipeline, metrics) for pipeline in pipelines)
     return Assembly(cluster, recorder, tuple(controllers))
 
 
-def controller(
-    concept: Concept[Any, Any, Any], executor: Executor, recorder: Recorder, metrics: Metrics, timings: Timings
-) -> Controller:
-    """The controller of one concept."""
+def controller(pipeline: Pipeline[Any, Any, Any], metrics: Metrics) -> Controller:
+    """The controller that runs a pipeline."""
+    concept, executor = pipeline.concept, pipeline.executor
     return Controller(
         concept.controller,
         concept.informer(executor.cluster),
-        Pipeline(concept, executor, recorder, timings).reconcile,
+        pipeline.reconcile,
         wakes=concept.wakes(executor.cluster),
         timings=executor.client.timings,
         metrics=metrics,

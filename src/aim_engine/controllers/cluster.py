@@ -12,12 +12,16 @@ from aim_engine.api.service import AIMService
 from aim_engine.api.template import AIMClusterServiceTemplate, AIMServiceTemplate
 from aim_engine.api.template_cache import AIMTemplateCache
 from aim_engine.controllers import kinds
+from aim_engine.controllers.waiting_line import WaitingLine
+from aim_engine.core import node_gpus
+from aim_engine.core.node_gpus import Inventory
 from aim_engine.kube.client import EVERYTHING, Client, Selection
 from aim_engine.kube.errors import KubeError
 from aim_engine.kube.informer import Informer
 from aim_engine.kube.resource import Resource
-from aim_engine.kube.store import HasMetadata
+from aim_engine.kube.store import Change, HasMetadata
 from aim_engine.objects import Key
+from aim_engine.registry.client import Registry
 
 T = TypeVar("T", bound=HasMetadata)
 
@@ -28,8 +32,10 @@ DOWNLOAD_OWNERS = ("artifact", "model-cache")
 class Cluster:
     """The world as the stores know it; `operator_namespace` is where cluster-scoped work is done."""
 
-    def __init__(self, client: Client, operator_namespace: str) -> None:
+    def __init__(self, client: Client, operator_namespace: str, registry: Registry) -> None:
         self.operator_namespace = operator_namespace
+        self.registry = registry
+        self.waiting_for_discovery = WaitingLine()
         self.informers: list[Informer[Any]] = []
         self._client = client
         self._by_kind: dict[tuple[str, str], Informer[Any]] = {}
@@ -56,6 +62,8 @@ class Cluster:
         self.autoscalers = self._follow(kinds.AUTOSCALERS, foreign.HorizontalPodAutoscaler)
         self.pods = self._follow(kinds.PODS, foreign.Pod)
         self.nodes = self._follow(kinds.NODES, foreign.Node)
+        self._gpus: Inventory | None = None
+        self.nodes.listen(self._forget_gpus)
         self.namespaces = self._follow(kinds.NAMESPACES, foreign.Namespace)
         self.service_accounts = self._follow(kinds.SERVICE_ACCOUNTS, foreign.ServiceAccount)
         self.secrets = self._watch(kinds.SECRETS, foreign.SecretMetadata, metadata_only=True)
@@ -81,10 +89,21 @@ class Cluster:
         uids = [one.metadata.uid for one in objects if one is not None]
         return [event for uid in uids for index in self._said for event in index[uid]]
 
-    async def log(self, pod: Key, container: str, *, tail: int) -> str | None:
-        """The last lines a container printed; None if they cannot be read."""
+    @property
+    def gpus(self) -> Inventory:
+        """What GPUs the nodes offer."""
+        if self._gpus is None:
+            self._gpus = node_gpus.inventory(self.nodes.store)
+        return self._gpus
+
+    def _forget_gpus(self, change: Change[foreign.Node]) -> None:
+        if change.old is None or change.new is None or node_gpus.changed(change.old, change.new):
+            self._gpus = None
+
+    async def log(self, pod: Key, container: str, *, tail: int, limit: int | None = None) -> str | None:
+        """The last lines a container printed, at most `limit` bytes of them; None if they cannot be read."""
         try:
-            return await self._client.logs(pod, container, tail=tail)
+            return await self._client.logs(pod, container, tail=tail, limit=limit)
         except KubeError:
             return None
 

@@ -89,6 +89,8 @@ class Concept(Generic[T, Seen, V]):
     """Whether its children are taken over from other field managers."""
     apart: Callable[[T], Hashable] | None = None
     """Passes over objects of the same value run one after the other, so that each sees what the last one made."""
+    exclusive: Callable[[Plan], bool] | None = None
+    """Which plans are carried out by one process of the cluster at a time, and made anew when it is its turn."""
     tells: bool = True
     """Whether changed conditions become Events."""
 

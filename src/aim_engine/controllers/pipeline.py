@@ -32,6 +32,7 @@ from aim_engine.core.transitions import Occurrence
 from aim_engine.kube.errors import Conflict, NotFound
 from aim_engine.kube.events import Recorder, Reference
 from aim_engine.kube.informer import Informer
+from aim_engine.kube.lock import Lock
 from aim_engine.objects import Condition, Key, Manifest
 
 log = structlog.get_logger("pipeline")
@@ -47,6 +48,8 @@ class Timings:
     """A reference or right that is missing: not all of them are watched."""
     conflict: float = 0.05
     """Another writer was faster; its change is on the way to our store."""
+    locked: float = 2.0
+    """Others keep the lock of an exclusive plan."""
 
     def scaled(self, factor: float) -> "Timings":
         """The same proportions, faster or slower."""
@@ -70,6 +73,8 @@ class Pipeline(Generic[T, Seen, V]):
     executor: Executor
     recorder: Recorder
     timings: Timings = Timings()
+    lock: Lock | None = None
+    """Kept while an exclusive plan is made and carried out."""
     clock: Callable[[], datetime] = lambda: datetime.now(UTC)
     turns: WeakValueDictionary[Hashable, asyncio.Lock] = field(
         default_factory=WeakValueDictionary[Hashable, asyncio.Lock]
@@ -92,7 +97,14 @@ class Pipeline(Generic[T, Seen, V]):
             return await self.refuse(item, self.concept.blank(), now)
         async with self.turn(item):
             walk = await self.look(item, now)
-            outcome = await self.carry_out(item, walk)
+            if self.lock and self.concept.exclusive and self.concept.exclusive(walk.plan):
+                async with self.lock.held() as obtained:
+                    if not obtained:
+                        return self.timings.locked
+                    walk = await self.look(item, now)
+                    outcome = await self.carry_out(item, walk)
+            else:
+                outcome = await self.carry_out(item, walk)
         status = self.concept.status(item, walk.view, walk.judgement)
         written = await self.report(item, status, walk.judgement, outcome, now)
         return self.look_again(walk, outcome, written)

@@ -1,0 +1,29 @@
+"""The cache that a template asks for: its weights, fetched before the first service needs them."""
+
+from typing import Any
+
+import msgspec
+
+from aim_engine.api import names
+from aim_engine.api.template import AIMServiceTemplate
+from aim_engine.api.template_cache import TemplateScope
+from aim_engine.objects import Manifest
+
+
+def of_template(template: AIMServiceTemplate) -> Manifest:
+    """A cache of the template's own name."""
+    assert template.spec is not None
+    spec, caching = template.spec, template.spec.caching
+    env = (caching.env if caching else ()) or spec.env
+    wanted: dict[str, Any] = {
+        "templateName": template.metadata.name,
+        "templateScope": str(TemplateScope.NAMESPACE),
+        "env": msgspec.to_builtins(env),
+        "runtimeConfigName": spec.runtime_config_name,
+    }
+    return {
+        "apiVersion": names.API_VERSION,
+        "kind": "AIMTemplateCache",
+        "metadata": {"name": template.metadata.name, "namespace": template.metadata.namespace},
+        "spec": {name: value for name, value in wanted.items() if value},
+    }
