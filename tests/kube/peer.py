@@ -82,7 +82,7 @@ async def hangs_up(request: web.Request) -> web.StreamResponse:
 
 
 def streams(*events: Any, then: str = "ends") -> Answer:
-    """A watch: its events, then it `ends`, is `cut` in the middle of a line, or stays `silent`."""
+    """A watch: its events, then it `ends`, is `cut` in the middle of a line, `half-closed` there, or stays `silent`."""
 
     async def answer(request: web.Request) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": "application/json"})
@@ -90,12 +90,15 @@ def streams(*events: Any, then: str = "ends") -> Answer:
         await response.prepare(request)
         for event in events:
             await response.write(event if isinstance(event, bytes) else json.dumps(event).encode() + b"\n")
-        if then == "silent":
-            await asyncio.sleep(3600)
-        if then == "cut":
+        assert request.transport
+        if then in ("cut", "half-closed"):
             await response.write(b'{"type":"MODIFIED","object":{"metad')
-            assert request.transport
+        if then == "cut":
             request.transport.abort()
+        if then == "half-closed":
+            request.transport.write_eof()
+        if then in ("silent", "half-closed"):
+            await asyncio.sleep(3600)
         return response
 
     return answer

@@ -10,6 +10,7 @@ from tests.kube.peer import Answer, Peer, hangs_up, peer, refuses, says, streams
 from tests.kube.world import TOYS, Toy, bookmark, event, key, listing, toy, until
 
 from aim_engine.kube.client import Client, PartialObject, Selection
+from aim_engine.kube.connection import Connection
 from aim_engine.kube.informer import Informer
 from aim_engine.kube.store import Change
 from aim_engine.kube.timings import Timings
@@ -66,6 +67,7 @@ async def test_a_list_and_then_every_event_reaches_the_store():
     [
         pytest.param(streams(bookmark(9)), id="the stream ends"),
         pytest.param(streams(bookmark(9), then="cut"), id="the stream is cut in the middle of an event"),
+        pytest.param(streams(bookmark(9), then="half-closed"), id="the server's half of the connection is closed"),
         pytest.param(streams(bookmark(9), then="silent"), id="the stream falls silent"),
         pytest.param(streams(bookmark(9), b"}{ nonsense\n"), id="the stream turns into nonsense"),
     ],
@@ -178,6 +180,24 @@ async def test_an_answer_to_our_own_write_is_known_at_once_and_never_outlives_a_
         informer.learn(raw(toy("b", 8)))
         informer.learn(raw(toy("c", 11, 3)))
         assert sizes(informer) == {"a": 2, "c": 3}, "b was deleted before its answer was read"
+
+
+@pytest.mark.parametrize(
+    ("selection", "known"),
+    [
+        pytest.param(Selection(), True, id="all objects"),
+        pytest.param(Selection("team"), True, id="its namespace"),
+        pytest.param(Selection("other"), False, id="another namespace"),
+        pytest.param(Selection(labels="colour=red"), True, id="its label"),
+        pytest.param(Selection(labels="colour = red , size=big"), False, id="one label of two"),
+        pytest.param(Selection(labels="colour in (red)"), False, id="labels too intricate to tell"),
+        pytest.param(Selection(fields="metadata.name=a"), False, id="a field"),
+    ],
+)
+def test_an_answer_to_our_own_write_is_learned_if_the_watch_will_surely_tell_of_it(selection: Selection, known: bool):
+    informer = Informer(Client(Connection(server="http://unused")), TOYS, Toy, selection=selection)
+    informer.learn(raw(toy("a", 10, labels={"colour": "red"})))
+    assert (key("a") in informer.store) is known
 
 
 async def test_what_a_write_taught_survives_older_news():

@@ -66,6 +66,13 @@ class Selection:
     labels: str = ""
     fields: str = ""
 
+    def surely_has(self, metadata: ObjectMeta) -> bool:
+        """Whether an object is among those meant, as far as namespace and plain `name=value` labels tell."""
+        if self.fields or (self.namespace and metadata.namespace != self.namespace):
+            return False
+        pairs = [part.partition("=") for part in self.labels.split(",")] if self.labels else []
+        return all(metadata.labels.get(name.strip()) == value.strip() for name, _, value in pairs)
+
     def query(self) -> dict[str, str]:
         asked = {"labelSelector": self.labels, "fieldSelector": self.fields}
         return {name: value for name, value in asked.items() if value}

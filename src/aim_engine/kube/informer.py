@@ -22,7 +22,7 @@ import structlog
 from typing_extensions import TypeVar
 
 from aim_engine.kube.backoff import Backoff
-from aim_engine.kube.client import EVERYTHING, Client, Selection, WatchEvent, decode
+from aim_engine.kube.client import EVERYTHING, Client, PartialObject, Selection, WatchEvent, decode
 from aim_engine.kube.errors import KubeError, NotFound, Unparsable
 from aim_engine.kube.resource import Resource
 from aim_engine.kube.snapshot import Snapshot, take
@@ -109,8 +109,13 @@ class Informer(Generic[T]):
         self._installation_listeners.append(listener)
 
     def learn(self, raw: msgspec.Raw) -> None:
-        """Take in the answer to a write of ours, so that the next pass does not read the state before it."""
-        if number(decode(raw, Identity, f"read {self.resource}").metadata.resource_version) > self._reached:
+        """Take in the answer to a write of ours, so that the next pass does not read the state before it.
+
+        What the watch has passed already, or may never tell of because it is not selected, is left to the watch.
+        """
+        metadata = decode(raw, PartialObject, f"read {self.resource}").metadata
+        selected = metadata.key in self.store or self._selection.surely_has(metadata)
+        if selected and number(metadata.resource_version) > self._reached:
             self._take(raw)
 
     async def run(self) -> None:
