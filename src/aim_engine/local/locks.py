@@ -18,7 +18,7 @@ SILENT_SECONDS = 3.0
 
 @contextmanager
 def held(file: Path) -> Generator[None]:
-    """Hold `file`; raise LocalError if another process does."""
+    """Hold `file`; raise LocalError if another process does, or asks at this moment whether one does."""
     descriptor = os.open(file, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     try:
         if not _take(descriptor):
@@ -55,14 +55,14 @@ def is_held(file: Path) -> bool:
     except FileNotFoundError:
         return False
     try:
-        return not _take(descriptor)
+        return not _take(descriptor, fcntl.LOCK_SH)  # shared, so that two who ask do not take each other for a holder
     finally:
         os.close(descriptor)
 
 
-def _take(descriptor: int) -> bool:
+def _take(descriptor: int, kind: int = fcntl.LOCK_EX) -> bool:
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     return True

@@ -1,7 +1,7 @@
 """Child processes that never outlive the process that started them, and whose last words are kept."""
 
 import asyncio
-import ctypes
+import functools
 import os
 import signal
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
@@ -9,16 +9,17 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from aim_engine.local.container import kernel
 from aim_engine.local.errors import LocalError
 
-PR_SET_PDEATHSIG = 1
 LAST_LINES = 10
-_libc = ctypes.CDLL(None, use_errno=True)
 
 
-def die_with_parent() -> None:
-    """Ask the kernel to kill this process when its parent ends, however that ends; runs between fork and exec."""
-    _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+def die_with(parent: int) -> None:
+    """Have the kernel kill this process when its parent ends, however that ends; runs between fork and exec."""
+    kernel.die_with_parent()
+    if os.getppid() != parent:  # it ended before the kernel was asked
+        os._exit(1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +51,7 @@ class Child:
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
-                preexec_fn=die_with_parent,
+                preexec_fn=functools.partial(die_with, os.getpid()),
             )
         return cls(program, process)
 

@@ -1,6 +1,5 @@
 """The official releases of Kubernetes and etcd, or a mirror of them, with their checksums."""
 
-import asyncio
 import hashlib
 import platform
 import shutil
@@ -39,13 +38,13 @@ async def download(module: Module, into: Path, sources: Sources) -> None:
     timeout = aiohttp.ClientTimeout(total=None, connect=CONNECT_SECONDS, sock_connect=CONNECT_SECONDS, sock_read=60)
     try:
         async with aiohttp.ClientSession(timeout=timeout, trust_env=True, raise_for_status=True) as session:
-            checksums = await asyncio.gather(*(_checksum(session, release) for release in releases))
-            for release, checksum in zip(releases, checksums, strict=True):
+            checksums = {release: await _checksum(session, release) for release in releases}
+            for release, checksum in checksums.items():
                 await _fetch(session, release, checksum, into)
-    except TimeoutError as failure:
+    except aiohttp.ConnectionTimeoutError as failure:
         raise Unavailable(f"{_hosts(sources)} did not answer within {CONNECT_SECONDS:.0f} s") from failure
     except (aiohttp.ClientError, OSError, tarfile.TarError) as failure:
-        raise Unavailable(f"{_hosts(sources)} cannot be used: {failure}") from failure
+        raise Unavailable(f"{_hosts(sources)} cannot be used: {failure or type(failure).__name__}") from failure
 
 
 def _hosts(sources: Sources) -> str:

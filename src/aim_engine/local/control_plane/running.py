@@ -37,9 +37,11 @@ def require(directory: Path) -> Cluster:
     cluster = find(directory)
     if cluster:
         return cluster
-    failure = Files(directory).failure
-    if failure.exists():
-        raise LocalError(f"The cluster in {directory} is not running any more: {failure.read_text()}")
+    files = Files(directory)
+    if locks.is_held(files.running):
+        raise LocalError(f"The cluster in {directory} is just starting or ending; try again in some seconds.")
+    if files.failure.exists():
+        raise LocalError(f"The cluster in {directory} is not running any more: {files.failure.read_text()}")
     raise LocalError(f"No cluster is running in {directory}; `aim cluster start` starts one.")
 
 
@@ -83,16 +85,24 @@ async def stop(directory: Path) -> bool:
     files = Files(directory)
     if not locks.is_held(files.running):
         return False
-    supervisor = int(files.running.read_text())
-    for number, seconds in ((signal.SIGTERM, STOP_SECONDS), (signal.SIGKILL, STOP_SECONDS)):
-        with suppress(ProcessLookupError):
-            os.kill(supervisor, number)
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        told = False
         with suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout(STOP_SECONDS):
                 while locks.is_held(files.running):
+                    told = told or _tell(files, number)
                     await asyncio.sleep(POLL_SECONDS)
                 return True
-    raise LocalError(f"The cluster in {directory} does not end; look at process {supervisor}.")
+    raise LocalError(f"The cluster in {directory} does not end; look at process {files.running.read_text()}.")
+
+
+def _tell(files: Files, number: signal.Signals) -> bool:
+    """Send a signal to the supervisor, if it has said by now which process it is."""
+    supervisor = files.running.read_text()
+    if supervisor:
+        with suppress(ProcessLookupError):
+            os.kill(int(supervisor), number)
+    return bool(supervisor)
 
 
 @asynccontextmanager
@@ -119,7 +129,7 @@ async def _supervised(order: Order) -> Cluster:
     with log.open("wb") as errors:
         process = await asyncio.create_subprocess_exec(
             sys.executable,
-            *("-m", "aim_engine.local.control_plane.supervisor"),
+            *("-P", "-m", "aim_engine.local.control_plane.supervisor"),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=errors,

@@ -2,7 +2,8 @@
 
 import asyncio
 import shutil
-from collections.abc import Awaitable, Callable, Mapping
+import socket
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from pathlib import Path
 
 import aiohttp
@@ -40,19 +41,13 @@ async def bring_up(order: Order, network: Network, crew: Crew) -> Cluster:
     """
     start = _Start(order, network, crew)
     start.prepare()
-    steps = {
-        "etcd": start.etcd,
-        "kube-apiserver": start.api_server,
-        "kubectl": start.crds,
-        "kube-controller-manager": start.controllers,
-    }
-    for program, step in steps.items():
-        try:
-            async with asyncio.timeout(START_SECONDS):
-                await step()
-        except TimeoutError:
-            log = Files(Path(order.directory)).log(program)
-            raise LocalError(f"{program} was not ready after {START_SECONDS:.0f} s; {last_words(log)}") from None
+    await start.until_ready("etcd", start.etcd())
+    await start.until_ready("kube-apiserver", start.api_server())
+    if order.crds:
+        await crds.install(start.cluster, [Path(path) for path in order.crds])
+    await start.launch("kube-scheduler", components.scheduler(start.setting))
+    await start.until_ready("kube-controller-manager", start.controllers())
+    await start.until_ready("kube-scheduler", start.scheduler())
     return start.cluster
 
 
@@ -67,7 +62,7 @@ class _Start:
             controllers=network.free_port(10257),
             scheduler=network.free_port(10259),
         )
-        self._setting = Setting(self._files, network.address, ports, order.ephemeral)
+        self.setting = Setting(self._files, network.address, ports, order.ephemeral)
         self.cluster = Cluster(
             directory=order.directory,
             server=f"https://{network.address}:{ports.api_server}",
@@ -82,40 +77,45 @@ class _Start:
         keys = self._files.keys
         keys.mkdir(exist_ok=True)
         authority = Authority(keys)
-        authority.server("api-server", (self._setting.address, *API_SERVER_NAMES))
+        authority.server("api-server", (self.setting.address, *API_SERVER_NAMES))
         authority.client("kubelet-client", "kube-apiserver-kubelet-client", ["system:masters"])
         certificates.signing_key(keys, "service-account")
         authority.client(ADMINISTRATOR, "aim-engine:administrator", ["system:masters"])
         kubeconfig.write(self._files.kubeconfig, server=self.cluster.server, keys=keys, client=ADMINISTRATOR)
         for program in ("kube-controller-manager", "kube-scheduler"):
             authority.client(program, f"system:{program}")
-            login = Path(self._setting.login(program))
+            login = Path(self.setting.login(program))
             kubeconfig.write(login, server=self.cluster.server, keys=keys, client=program)
         self._files.log("any").parent.mkdir(exist_ok=True)
         if self._order.ephemeral:
-            shutil.rmtree(self._setting.data, ignore_errors=True)
+            shutil.rmtree(self.setting.data, ignore_errors=True)
 
     async def etcd(self) -> None:
-        await self._launch("etcd", components.etcd(self._setting))
+        await self.launch("etcd", components.etcd(self.setting))
         await _until(self._etcd_listens)
 
     async def api_server(self) -> None:
-        await self._launch("kube-apiserver", components.api_server(self._setting))
+        await self.launch("kube-apiserver", components.api_server(self.setting))
         await self._until_found("/readyz")
 
-    async def crds(self) -> None:
-        if self._order.crds:
-            await crds.install(self.cluster, [Path(path) for path in self._order.crds])
-
     async def controllers(self) -> None:
-        await self._launch("kube-controller-manager", components.controllers(self._setting))
-        await self._launch("kube-scheduler", components.scheduler(self._setting))
-        address, ports = self._setting.address, self._setting.ports
-        await self._until_found(f"https://{address}:{ports.controllers}/healthz")
-        await self._until_found(f"https://{address}:{ports.scheduler}/readyz")
+        await self.launch("kube-controller-manager", components.controllers(self.setting))
+        await self._until_found(f"https://{self.setting.address}:{self.setting.ports.controllers}/healthz")
         await self._until_found("/api/v1/namespaces/default/serviceaccounts/default")
 
-    async def _launch(self, name: str, flags: Mapping[str, str]) -> None:
+    async def scheduler(self) -> None:
+        await self._until_found(f"https://{self.setting.address}:{self.setting.ports.scheduler}/readyz")
+
+    async def until_ready(self, program: str, step: Coroutine[None, None, None]) -> None:
+        """Do one step; if it takes too long, say what the program had to say."""
+        try:
+            async with asyncio.timeout(START_SECONDS):
+                await step
+        except TimeoutError:
+            words = last_words(self._files.log(program))
+            raise LocalError(f"{program} was not ready after {START_SECONDS:.0f} s; {words}") from None
+
+    async def launch(self, name: str, flags: Mapping[str, str]) -> None:
         executable = Path(self._order.programs) / name
         await self._crew.start(
             Program(
@@ -127,8 +127,8 @@ class _Start:
         )
 
     async def _etcd_listens(self) -> bool:
-        socket = self._files.directory / components.ETCD_SOCKET
-        return socket.exists()
+        with socket.socket(socket.AF_UNIX) as probe:
+            return probe.connect_ex(components.ETCD_SOCKET) == 0
 
     async def _until_found(self, address: str) -> None:
         async with connect(self.cluster) as session:

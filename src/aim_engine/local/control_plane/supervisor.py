@@ -30,10 +30,9 @@ async def supervise(order: Order) -> None:
     """Run a cluster until this task is cancelled; raise LocalError if it cannot start or ends by itself."""
     files = Files(Path(order.directory))
     _end_with(order.owner)
-    # Whoever asks whether a cluster runs holds the lock for a moment, so this waits instead of giving up.
     async with locks.awaited(files.running):
-        network = Network(_last_network(files))
         files.running.write_text(str(os.getpid()))
+        network = Network(_last_network(files))
         files.facts.unlink(missing_ok=True)
         files.failure.unlink(missing_ok=True)
         try:
@@ -47,6 +46,7 @@ async def supervise(order: Order) -> None:
             raise
         finally:
             network.close()
+            files.running.write_text("")
             if order.ephemeral:
                 shutil.rmtree(files.directory / components.EPHEMERAL_DATA, ignore_errors=True)
 
