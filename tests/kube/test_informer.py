@@ -224,6 +224,14 @@ async def test_a_hopeless_stream_is_not_hammered():
         assert 2 <= len(server.seen) <= 8
 
 
+async def test_a_stream_that_is_silent_again_and_again_is_resumed_without_growing_pauses():
+    async with informed(says(listing(5)), SILENT) as (informer, server, _):
+        await informer.wait_synced()
+        await until(lambda: len(server.seen) == 6, 5 * FAST.silence + 2)
+        await until(lambda: informer.problem is None)
+        assert informer._backoff.failures <= 2
+
+
 async def test_metadata_alone_can_be_watched():
     part = {"metadata": {"namespace": "team", "name": "s", "resourceVersion": "3"}}
     async with (

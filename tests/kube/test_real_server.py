@@ -53,6 +53,12 @@ async def test_every_verb_does_what_it_says(client: Client, namespace: str):
     assert await client.read("/readyz") == b"ok"
 
 
+async def test_a_review_is_answered(client: Client):
+    reviews = Resource("authentication.k8s.io", "v1", "tokenreviews", "TokenReview", namespaced=False)
+    review = {"apiVersion": reviews.api_version, "kind": reviews.kind, "spec": {"token": "nonsense"}}
+    assert not (await client.create(reviews, review))["status"].get("authenticated")
+
+
 async def test_the_store_follows_the_server(client: Client, namespace: str):
     await client.create(MAPS, manifests.config_map(namespace, "before", a="1"))
     informer = maps_of(client, namespace)

@@ -156,15 +156,26 @@ class Client:
                 return Listing(items, page.metadata.resource_version)
 
     async def watch(
-        self, resource: Resource, selection: Selection, since: str, *, seconds: float, metadata_only: bool = False
+        self,
+        resource: Resource,
+        selection: Selection,
+        since: str,
+        *,
+        seconds: float,
+        metadata_only: bool = False,
+        opened: Callable[[], None] = lambda: None,
     ) -> AsyncGenerator[WatchEvent]:
-        """What happens after `since`, bookmarks included, until the server ends it; an ERROR event is raised."""
+        """What happens after `since`, bookmarks included, until the server ends it; an ERROR event is raised.
+
+        `opened` is called when the server has accepted the watch, which may be long before the first event.
+        """
         asked = {"watch": "1", "allowWatchBookmarks": "true", "resourceVersion": since}
         query = {**selection.query(), **asked, "timeoutSeconds": str(max(1, round(seconds)))}
         accept = METADATA if metadata_only else JSON
         path = resource.path(selection.namespace)
         call = Call("GET", path, "watch", str(resource), selection.namespace, query=query, accept=accept)
         async with self._transport.stream(call) as stream, aclosing(_lines(stream.iter_any())) as lines:
+            opened()
             async for line in lines:
                 event = decode(line, WatchEvent, call.doing)
                 if event.type == "ERROR":
@@ -181,7 +192,8 @@ class Client:
         subresource: str = "",
     ) -> T:
         """The new object; `AlreadyExists` if the name is taken. A subresource (`token`) is created of the one named."""
-        namespace, name = manifest["metadata"].get("namespace", ""), manifest["metadata"].get("name", "")
+        metadata = manifest.get("metadata", {})  # reviews have none
+        namespace, name = metadata.get("namespace", ""), metadata.get("name", "")
         query = {"fieldManager": manager} if manager else {}
         path = resource.path(namespace, name, subresource) if subresource else resource.path(namespace)
         call = Call("POST", path, "create", str(resource), str(Key(namespace, name)), query, _encode(manifest))

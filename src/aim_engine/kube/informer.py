@@ -134,7 +134,6 @@ class Informer(Generic[T]):
                     self._since = ""
                 wait = max(self._backoff.next(), error.retry_after or 0.0)
                 log.debug("watch interrupted", resource=str(self.resource), error=str(error), wait=wait)
-            self._client.observer.watch_ended(str(self.resource))
             await asyncio.sleep(wait)
 
     async def _list(self) -> None:
@@ -158,18 +157,30 @@ class Informer(Generic[T]):
         self._synced.set()
 
     async def _watch(self) -> None:
-        seconds = self._client.timings.watch * random.uniform(1.0, 2.0)
         events = self._client.watch(
-            self.resource, self._selection, self._since, seconds=seconds, metadata_only=self._metadata_only
+            self.resource,
+            self._selection,
+            self._since,
+            seconds=self._client.timings.watch * random.uniform(1.0, 2.0),
+            metadata_only=self._metadata_only,
+            opened=self._opened,
         )
-        # Counted as a failure until something arrives, so that a stream that always ends at once is not hammered.
+        # A failure until something arrives or it has lasted, so that streams that end at once are not hammered.
         self._backoff.failures += 1
-        async with aclosing(events):
-            async for event in events:
+        started = asyncio.get_running_loop().time()
+        try:
+            async with aclosing(events):
+                async for event in events:
+                    self._backoff.reset()
+                    self._follow(event)
+        finally:
+            if asyncio.get_running_loop().time() - started > self._client.timings.reconnect_most:
                 self._backoff.reset()
-                self._missed = 0
-                self.problem = None
-                self._follow(event)
+            self._client.observer.watch_ended(str(self.resource))
+
+    def _opened(self) -> None:
+        self._missed = 0
+        self.problem = None
 
     def _follow(self, event: WatchEvent) -> None:
         identity = decode(event.object, Identity, f"watch {self.resource}")

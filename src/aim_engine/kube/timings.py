@@ -19,7 +19,8 @@ class Timings:
     watch: float = 300.0
     """The length of a watch asked from the server; each takes up to twice of it, so that they don't all end at once."""
     silence: float = 75.0
-    """A watch without a byte for this long is cut: bookmarks come every minute."""
+    """A watch without a byte for this long is cut and resumed. Bookmarks come every minute; when the server leaves one
+    out, which it does for idle kinds, that costs a call."""
     reconnect: float = 0.1
     """The first pause after a watch or list failed; it doubles."""
     reconnect_most: float = 30.0
