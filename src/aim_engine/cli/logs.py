@@ -78,16 +78,14 @@ def stamped(encoding: str) -> Processor:
 
 
 def traced(least: str) -> Processor:
-    """Keeps the stack trace of an unexpected error from that level on, and only its last line below it."""
+    """Keeps the stack trace of an unexpected error from that level on; what it says is in the line anyway."""
     keep = TRACED_FROM[least]
     whole = structlog.processors.format_exc_info
 
     def render(logger: WrappedLogger, method: str, line: EventDict) -> EventDict:
-        if line["level"] in keep or "exc_info" not in line:
+        if line["level"] in keep and line.get("exc_info"):
             return dict(whole(logger, method, line))
-        error = sys.exc_info()[1]
-        rest = {name: value for name, value in line.items() if name != "exc_info"}
-        return {**rest, "error": f"{type(error).__name__}: {error}"}
+        return {name: value for name, value in line.items() if name != "exc_info"}
 
     return render
 

@@ -3,12 +3,19 @@
 import os
 import platform
 import sys
+import time
 from typing import TYPE_CHECKING
 
 import click
 
 if TYPE_CHECKING:
+    from aim_engine.controllers.pipeline import Timings as PipelineTimings
+    from aim_engine.kube.timings import Timings
     from aim_engine.settings import Settings
+
+
+ADDRESSES = ("metrics_bind_address", "health_probe_bind_address")
+"""Settings that have to be bind addresses."""
 
 
 @click.command(
@@ -19,9 +26,15 @@ if TYPE_CHECKING:
 def command(arguments: tuple[str, ...]) -> None:
     """Run the operator."""
     from aim_engine import settings
+    from aim_engine.web import address
 
     try:
-        told = settings.read(arguments, os.environ, platform.node() or f"unknown-{os.getpid()}")
+        told = settings.read(arguments, os.environ, platform.node() or f"unknown-{time.time_ns()}")
+        for name in ADDRESSES:
+            try:
+                address.parse(getattr(told, name))
+            except ValueError as mistake:
+                raise settings.UsageError(f"flag --{name.replace('_', '-')}: {mistake}") from mistake
     except settings.HelpAsked:
         click.echo(f"Usage: aim operator [FLAGS]\n\n{settings.usage()}")
         return
@@ -31,7 +44,7 @@ def command(arguments: tuple[str, ...]) -> None:
     run(told)
 
 
-def run(told: "Settings") -> None:
+def run(told: "Settings", timings: "Timings | None" = None, pipeline_timings: "PipelineTimings | None" = None) -> None:
     """Run until a signal comes; a failure that ends it is one sentence and exit code 1."""
     import asyncio
 
@@ -41,7 +54,7 @@ def run(told: "Settings") -> None:
 
     logs.configure(told)
     try:
-        asyncio.run(process.run(told))
+        asyncio.run(process.run(told, timings, pipeline_timings))
     except (KubeError, RegistryError, ValueError, OSError) as failure:
         click.echo(f"aim operator: {failure}", err=True)
         sys.exit(1)

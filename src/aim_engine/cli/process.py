@@ -1,6 +1,7 @@
 """The operator as a process: connection, leader election, controllers, probes, metrics, signals."""
 
 import asyncio
+import os
 import signal
 import ssl
 from contextlib import AsyncExitStack
@@ -22,6 +23,8 @@ from aim_engine.settings import Settings
 from aim_engine.web import access, address, certificates, metrics, probes
 
 LEASE = "3be10d2f.eai.amd.com"
+LAST_ANSWERS = 0.5
+"""Seconds that answers which are under way get when the process ends."""
 
 log = structlog.get_logger("operator")
 
@@ -45,7 +48,8 @@ async def run(
         await stack.enter_async_context(registry)
         client = await stack.enter_async_context(Client(server, timings, fence=fence, observer=measured))
         unfenced = await stack.enter_async_context(Client(server, timings, observer=measured))
-        await unfenced.read("/version")
+        if not await reached(unfenced, stop):
+            return
         parts = assembly.assemble(
             client,
             registry,
@@ -68,6 +72,19 @@ async def run(
         log.info("operator stopped")
 
 
+async def reached(client: Client, stop: asyncio.Event) -> bool:
+    """Ask the API server for its version, so that a wrong address is told at once; false if `stop` came first."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            asked, stopped = group.create_task(client.read("/version")), group.create_task(stop.wait())
+            await asyncio.wait((asked, stopped), return_when=asyncio.FIRST_COMPLETED)
+            asked.cancel()
+            stopped.cancel()
+    except ExceptionGroup as failed:
+        raise failed.exceptions[0] from None
+    return not stop.is_set()
+
+
 def elector(settings: Settings, client: Client, fence: LeaseFence | None, measured: Metrics) -> Elector | None:
     """Who keeps the lease, if this process has to have it."""
     if fence is None:
@@ -80,7 +97,7 @@ def unready(runtime: Runtime) -> str | None:
     waiting = [informer for informer in runtime.informers if not informer.synced]
     if waiting:
         return f"waiting for {', '.join(sorted({str(informer.resource) for informer in waiting}))}"
-    problems = [informer.problem for informer in runtime.informers]
+    problems = [informer.problem for informer in runtime.informers if informer.installed]
     return f"the API server does not answer: {problems[0]}" if problems and all(problems) else None
 
 
@@ -109,7 +126,10 @@ async def serve(
     where = address.parse(bind)
     if where is None:
         return
-    runner = web.AppRunner(application, access_log=None)
+    runner = web.AppRunner(application, access_log=None, shutdown_timeout=LAST_ANSWERS)
     await runner.setup()
     stack.push_async_callback(runner.cleanup)
-    await web.TCPSite(runner, where.host, where.port, ssl_context=tls).start()
+    try:
+        await web.TCPSite(runner, where.host, where.port, ssl_context=tls).start()
+    except OSError as error:
+        raise ValueError(f"can't listen at {bind}: {os.strerror(error.errno or 0)}") from error

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 import msgspec
 
 from aim_engine.controllers.cluster import Cluster
+from aim_engine.controllers.failures import told
 from aim_engine.core.plan import Patch, Plan, Step, Target, Verb
 from aim_engine.kube.applier import Applier
 from aim_engine.kube.client import Client
-from aim_engine.kube.errors import AlreadyExists, Fenced, Forbidden, KubeError, NotFound
+from aim_engine.kube.errors import AlreadyExists, Forbidden, KubeError, NotFound
 from aim_engine.objects import Key
 
 
@@ -62,13 +63,15 @@ class Executor:
             return False
         return True
 
-    async def clean_up(self, plan: Plan) -> None:
+    async def clean_up(self, plan: Plan) -> int:
         """Do the deletions of an object that is going; what we may not delete is not ours to clean up."""
+        writes = 0
         for target in plan.delete:
             try:
-                await self.delete(target)
+                writes += await self.delete(target)
             except Forbidden:
                 continue
+        return writes
 
     async def make(self, step: Step, owner: str, force: bool) -> bool:
         """Make an object as planned; whether that took a write."""
@@ -96,10 +99,3 @@ class Executor:
         )
         informer.learn(changed)
         return True
-
-
-def told(error: KubeError) -> str:
-    """The error as part of a message. Losing the lease is no matter of one object: that ends the pass at once."""
-    if isinstance(error, Fenced):
-        raise error
-    return error.message

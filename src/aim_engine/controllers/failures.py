@@ -1,7 +1,12 @@
 """Errors of the runtime in the words of the core."""
 
+import re
+
 from aim_engine.core.problems import Failure, NetworkFault
-from aim_engine.kube.errors import KubeError, Timeout, Unreachable
+from aim_engine.kube.errors import Fenced, KubeError, Timeout, Unreachable
+
+OWN_PORT = re.compile(r"(?<=:)[0-9]{1,5}(?=->)")
+"""The port a connection happened to be made from, as in `read tcp 10.0.0.1:40312->10.0.0.2:443`."""
 
 
 class PassFailed(KubeError):
@@ -20,3 +25,14 @@ def fault(error: KubeError) -> NetworkFault | None:
     if isinstance(error, Timeout):
         return NetworkFault.TIMED_OUT
     return NetworkFault.OTHER if isinstance(error, Unreachable) else None
+
+
+def told(error: KubeError) -> str:
+    """The error as part of a condition's message, the same whenever the same thing fails.
+
+    A message that is another one in every try would be written, and wake the object, in every try.
+    Losing the lease is no matter of one object: that ends the pass at once.
+    """
+    if isinstance(error, Fenced):
+        raise error
+    return OWN_PORT.sub("*", error.message)

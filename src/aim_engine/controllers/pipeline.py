@@ -11,31 +11,29 @@ fetch ──► observe ──► judge ──► plan        a Walk: data, noth
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Hashable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
-from typing import Any, Generic
+from functools import cached_property
+from typing import Any, Generic, NamedTuple
 from weakref import WeakValueDictionary
 
 import msgspec
-import structlog
 
 from aim_engine.controllers.carrying_out import Executor, Outcome
 from aim_engine.controllers.concept import AimObject, Concept, Seen, Status, T, V
 from aim_engine.controllers.failures import PassFailed
+from aim_engine.controllers.telling import Teller
 from aim_engine.core import conditions, plan, transitions
 from aim_engine.core.conditions import Judgement, Retry
 from aim_engine.core.health import Component
 from aim_engine.core.parent import Parent
 from aim_engine.core.plan import Plan
 from aim_engine.core.problems import invalid_spec
-from aim_engine.core.transitions import Occurrence
 from aim_engine.kube.errors import Conflict, NotFound
-from aim_engine.kube.events import Recorder, Reference
+from aim_engine.kube.events import Recorder
 from aim_engine.kube.informer import Informer
 from aim_engine.kube.lock import Lock
 from aim_engine.objects import Condition, Key, Manifest
-
-log = structlog.get_logger("pipeline")
 
 AT_ONCE = 0.0
 
@@ -50,10 +48,12 @@ class Timings:
     """Another writer was faster; its change is on the way to our store."""
     locked: float = 2.0
     """Others keep the lock of an exclusive plan."""
+    recurrence: float = 300.0
+    """How often users are told again of what stays wrong."""
 
     def scaled(self, factor: float) -> "Timings":
         """The same proportions, faster or slower."""
-        return Timings(self.recheck * factor, self.conflict * factor)
+        return replace(self, **{field.name: getattr(self, field.name) * factor for field in fields(self)})
 
 
 @dataclass(frozen=True)
@@ -63,6 +63,13 @@ class Walk(Generic[V]):
     view: V
     judgement: Judgement
     plan: Plan
+
+
+class Reported(NamedTuple):
+    """What became of a status: whether it is stored as it should be, and how many writes that took."""
+
+    stored: bool
+    writes: int
 
 
 @dataclass(frozen=True)
@@ -84,6 +91,7 @@ class Pipeline(Generic[T, Seen, V]):
         """One pass over one object; tells after how many seconds to look again, if at all."""
         item = self.informer.store.get(key)
         if item is None:
+            self.teller.forget(key)
             return None
         if item.metadata.deletion_timestamp:
             return await self.let_go(item)
@@ -106,8 +114,9 @@ class Pipeline(Generic[T, Seen, V]):
             else:
                 outcome = await self.carry_out(item, walk)
         status = self.concept.status(item, walk.view, walk.judgement)
-        written = await self.report(item, status, walk.judgement, outcome, now)
-        return self.look_again(walk, outcome, written)
+        reported = await self.report(item, status, walk.judgement, outcome, now)
+        self.teller.wrote(outcome.writes + reported.writes)
+        return self.look_again(walk, outcome, reported.stored)
 
     @asynccontextmanager
     async def turn(self, item: T) -> AsyncGenerator[None]:
@@ -126,7 +135,9 @@ class Pipeline(Generic[T, Seen, V]):
         )
         judgement = conditions.judge([missing], stored_conditions(item), now, words=self.concept.words)
         status: Any = msgspec.structs.replace(item.status or blank, status=judgement.status)
-        return None if await self.report(item, status, judgement, Outcome(), now) else self.timings.conflict
+        reported = await self.report(item, status, judgement, Outcome(), now)
+        self.teller.wrote(reported.writes)
+        return None if reported.stored else self.timings.conflict
 
     async def look(self, item: T, now: datetime) -> Walk[V]:
         """Read the world, judge it and plan; nothing is written."""
@@ -145,8 +156,8 @@ class Pipeline(Generic[T, Seen, V]):
         steps = plan.steps(walk.plan, parent, walk.view.config.label_propagation)
         return await self.executor.carry_out(walk.plan, steps, self.concept.owner, force=self.concept.force)
 
-    async def report(self, item: T, status: Any, judgement: Judgement, outcome: Outcome, now: datetime) -> bool:
-        """Write the status if it changed, tell what changed; whether the status is stored as it should be."""
+    async def report(self, item: T, status: Any, judgement: Judgement, outcome: Outcome, now: datetime) -> Reported:
+        """Write the status if it changed, and tell what changed."""
         settled = transitions.settle(
             judgement.notes,
             stored_conditions(item),
@@ -157,15 +168,13 @@ class Pipeline(Generic[T, Seen, V]):
         status = msgspec.structs.replace(
             status, conditions=settled.conditions, observed_generation=item.metadata.generation
         )
-        if status == item.status:
-            stored = True
-        else:
-            stored = await self.write_status(item, status)
+        changed = status != item.status
+        stored = await self.write_status(item, status) if changed else True
         if stored:
-            self.tell(item, settled.occurrences)
-        return stored
+            self.teller.tell(item, settled.occurrences)
+        return Reported(stored, int(changed and stored))
 
-    def look_again(self, walk: Walk[V], outcome: Outcome, written: bool) -> float | None:
+    def look_again(self, walk: Walk[V], outcome: Outcome, stored: bool) -> float | None:
         """The earliest of all reasons to look again; raises PassFailed for what needs a growing pause."""
         decision = walk.judgement.decision
         if decision.retry is Retry.BACK_OFF:
@@ -175,7 +184,7 @@ class Pipeline(Generic[T, Seen, V]):
         reasons = (
             walk.plan.requeue_after.total_seconds() if walk.plan.requeue_after is not None else None,
             self.timings.recheck if decision.retry is Retry.SLOW_RECHECK else None,
-            None if written else self.timings.conflict,
+            None if stored else self.timings.conflict,
         )
         return min((seconds for seconds in reasons if seconds is not None), default=None)
 
@@ -185,7 +194,7 @@ class Pipeline(Generic[T, Seen, V]):
         if not left.changed:
             return None
         if self.concept.cleanup:
-            await self.executor.clean_up(self.concept.cleanup(item, self.executor.cluster))
+            self.teller.wrote(await self.executor.clean_up(self.concept.cleanup(item, self.executor.cluster)))
         return await self.write_finalizers(item, left.wanted)
 
     async def write_finalizers(self, item: T, finalizers: tuple[str, ...]) -> float | None:
@@ -199,6 +208,7 @@ class Pipeline(Generic[T, Seen, V]):
             return None
         except Conflict:
             return self.timings.conflict
+        self.teller.wrote(1)
         if finalizers or not item.metadata.deletion_timestamp:
             self.informer.learn(answer)
         return None
@@ -222,20 +232,9 @@ class Pipeline(Generic[T, Seen, V]):
         self.informer.learn(answer)
         return True
 
-    def tell(self, item: T, occurrences: tuple[Occurrence, ...]) -> None:
-        """Events for users, and a line in the log for each condition that changed or is wrong."""
-        about = Reference(
-            self.concept.resource.api_version,
-            self.concept.resource.kind,
-            item.metadata.namespace,
-            item.metadata.name,
-            item.metadata.uid,
-        )
-        for one in occurrences:
-            if self.concept.tells:
-                self.recorder.record(self.concept.owner, about, one.type, one.reason, one.message)
-            line = log.info if one.type == "Normal" else log.error
-            line(one.message, condition=one.condition, status=one.status, reason=one.reason)
+    @cached_property
+    def teller(self) -> Teller:
+        return Teller(self.concept, self.recorder, self.timings.recurrence)
 
     @property
     def informer(self) -> Informer[T]:

@@ -1,0 +1,129 @@
+"""A proxy between one operator and the API server: sees every write, and may act at that moment.
+
+It runs on a thread of its own, speaks plain HTTP to the operator and TLS as administrator to the server.
+"""
+
+import asyncio
+import ssl
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+import aiohttp
+import yaml
+from aiohttp import web
+from yarl import URL
+
+from aim_engine.local.control_plane import Cluster
+
+HOP_BY_HOP = ("host", "connection", "transfer-encoding", "content-length", "keep-alive")
+READS = ("GET", "HEAD", "OPTIONS")
+
+
+class Write(NamedTuple):
+    """A write that the API server answered."""
+
+    moment: float
+    method: str
+    path: str
+    status: int
+
+    @property
+    def of_object(self) -> bool:
+        """Neither an Event nor a Lease, which are written beside the passes."""
+        return "/events" not in self.path and "/leases" not in self.path
+
+
+@dataclass
+class Proxy:
+    """Use it as a context manager."""
+
+    cluster: Cluster
+    after_write: Callable[[Write], None] = lambda _: None
+    """Called when the server has carried out a write and the operator does not know it yet."""
+    server: str = ""
+    """Another API server of the cluster, if not the first."""
+    reads: list[str] = field(default_factory=list)
+    writes: list[Write] = field(default_factory=list)
+    address: str = ""
+
+    @property
+    def quiet(self) -> float:
+        """For how many seconds nothing was written; nothing at all counts as busy."""
+        return time.monotonic() - self.writes[-1].moment if self.writes else 0.0
+
+    def object_writes(self, namespace: str) -> list[Write]:
+        """The writes of objects in a namespace."""
+        return [one for one in self.writes if one.of_object and f"/namespaces/{namespace}/" in one.path]
+
+    def kubeconfig(self, directory: Path) -> Path:
+        """A kubeconfig that leads to the proxy."""
+        content = {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [{"name": "proxy", "cluster": {"server": self.address}}],
+            "users": [{"name": "nobody", "user": {}}],
+            "contexts": [{"name": "proxy", "context": {"cluster": "proxy", "user": "nobody"}}],
+            "current-context": "proxy",
+        }
+        path = directory / f"proxy-{self.address.rpartition(':')[2]}"
+        path.write_text(yaml.safe_dump(content))
+        return path
+
+    def __enter__(self) -> Self:
+        listening = threading.Event()
+        self._loop = asyncio.new_event_loop()
+        self._ended = asyncio.Event()
+        self._thread = threading.Thread(target=self._loop.run_until_complete, args=(self._serve(listening),))
+        self._thread.start()
+        assert listening.wait(10)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._loop.call_soon_threadsafe(self._ended.set)
+        self._thread.join(10)
+        self._loop.close()
+
+    async def _serve(self, listening: threading.Event) -> None:
+        async with self._connected() as self._session:
+            application = web.Application(client_max_size=2**24)
+            application.router.add_route("*", "/{path:.*}", self._pass_on)
+            runner = web.AppRunner(application, shutdown_timeout=0.1, access_log=None)
+            await runner.setup()
+            site = web.TCPSite(runner, "127.0.0.1", 0)
+            await site.start()
+            host, port = runner.addresses[0][:2]
+            self.address = f"http://{host}:{port}"
+            listening.set()
+            await self._ended.wait()
+            await runner.cleanup()
+
+    def _connected(self) -> aiohttp.ClientSession:
+        tls = ssl.create_default_context(cafile=self.cluster.ca_certificate)
+        tls.load_cert_chain(self.cluster.keys / "admin.crt", self.cluster.keys / "admin.key")
+        return aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=tls, limit=0), auto_decompress=False)
+
+    async def _pass_on(self, request: web.Request) -> web.StreamResponse:
+        headers = {name: value for name, value in request.headers.items() if name.lower() not in HOP_BY_HOP}
+        content: Any = await request.read()
+        deadline = aiohttp.ClientTimeout(total=None, sock_connect=5)
+        where = URL(f"{self.server or self.cluster.server}{request.raw_path}", encoded=True)
+        asked = self._session.request(request.method, where, data=content or None, headers=headers, timeout=deadline)
+        async with asked as answer:
+            told = {name: value for name, value in answer.headers.items() if name.lower() not in HOP_BY_HOP}
+            if request.method in READS:
+                self.reads.append(request.path_qs)
+            else:
+                body = await answer.read()
+                write = Write(time.monotonic(), request.method, request.path, answer.status)
+                self.writes.append(write)
+                self.after_write(write)
+                return web.Response(status=answer.status, body=body, headers=told)
+            response = web.StreamResponse(status=answer.status, headers=told)
+            await response.prepare(request)
+            async for chunk in answer.content.iter_any():
+                await response.write(chunk)
+            return response

@@ -1,0 +1,36 @@
+"""Where everything is as it should be, nothing is written: not at rest, and not after a restart."""
+
+from pathlib import Path
+
+from tests.api_server import ApiServer
+from tests.cluster.operator.proxy import Proxy
+from tests.cluster.operator.stage import Operator, artifact, config, create, is_seen, plural, remains, until
+
+from aim_engine.local.control_plane import Cluster
+
+WHILE = 3.0
+"""Seconds in which the operator with a tenth of its durations looks at things several times."""
+
+
+def test_nothing_is_written_at_rest_and_after_a_restart(
+    own_cluster: Cluster, own_server: ApiServer, own_namespace: str, tmp_path: Path
+) -> None:
+    objects = [config("team"), *(artifact(f"weights-{number}") for number in range(5))]
+    with Proxy(own_cluster) as proxy:
+        kubeconfig = proxy.kubeconfig(tmp_path)
+        with Operator(kubeconfig, tmp_path) as operator:
+            operator.wait_ready()
+            create(own_server, own_namespace, *objects)
+            jobs = f"/apis/batch/v1/namespaces/{own_namespace}/jobs"
+            own_server.wait_until(jobs, lambda found: len(found["items"]) == 5)
+            for one in objects:
+                path = f"{plural(own_namespace, one['kind'])}/{one['metadata']['name']}"
+                own_server.wait_until(path, is_seen)
+            until(lambda: proxy.quiet > 1.5, "the operator comes to rest")
+            made = len(proxy.writes)
+            remains(lambda: len(proxy.writes) == made, "the operator writes nothing at rest", WHILE)
+        with Operator(kubeconfig, tmp_path) as operator:
+            operator.wait_ready()
+            remains(
+                lambda: len(proxy.writes) == made, f"nothing is written after a restart: {proxy.writes[made:]}", WHILE
+            )
