@@ -157,6 +157,9 @@ class AIMModelStatus(Wire):
     image_metadata: Annotated[
         ImageMetadata | None, doc("Metadata of the image, read from its labels or taken from the spec.")
     ] = None
+    inspected_image: Annotated[
+        str | None, doc("Image that `imageMetadata` is about; when the spec names another one, that is read anew.")
+    ] = None
     source_type: Annotated[
         ModelSourceType | None, doc("Custom if the spec names `modelSources`, Image if the image knows its weights.")
     ] = None

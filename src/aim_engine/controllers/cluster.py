@@ -3,13 +3,15 @@
 from collections.abc import Collection
 from typing import Any, TypeVar
 
+import msgspec
+
 from aim_engine.api import foreign, names
 from aim_engine.api.artifact import AIMArtifact, AIMModelCache
 from aim_engine.api.model import AIMClusterModel, AIMModel
 from aim_engine.api.model_source import AIMClusterModelSource
 from aim_engine.api.runtime_config import AIMClusterRuntimeConfig, AIMRuntimeConfig
 from aim_engine.api.service import AIMService
-from aim_engine.api.template import AIMClusterServiceTemplate, AIMServiceTemplate
+from aim_engine.api.template import AIMClusterServiceTemplate, AIMServiceTemplate, Template
 from aim_engine.api.template_cache import AIMTemplateCache
 from aim_engine.controllers import kinds
 from aim_engine.controllers.waiting_line import WaitingLine
@@ -20,8 +22,9 @@ from aim_engine.kube.errors import KubeError
 from aim_engine.kube.informer import Informer
 from aim_engine.kube.resource import Resource
 from aim_engine.kube.store import Change, HasMetadata
-from aim_engine.objects import Key
+from aim_engine.objects import Key, Wire
 from aim_engine.registry.client import Registry
+from aim_engine.registry.credentials import PullSecret
 
 T = TypeVar("T", bound=HasMetadata)
 
@@ -48,6 +51,8 @@ class Cluster:
         self.model_sources = self._follow(kinds.MODEL_SOURCES, AIMClusterModelSource)
         self.templates = self._follow(kinds.TEMPLATES, AIMServiceTemplate, MODEL_OWNERS)
         self.cluster_templates = self._follow(kinds.CLUSTER_TEMPLATES, AIMClusterServiceTemplate, MODEL_OWNERS)
+        self._templates_by_model = self.templates.store.index(_model_of)
+        self._cluster_templates_by_model = self.cluster_templates.store.index(_model_of)
         self.template_caches = self._follow(kinds.TEMPLATE_CACHES, AIMTemplateCache, ("service", "service-template"))
         self.artifacts = self._follow(kinds.ARTIFACTS, AIMArtifact, ("template-cache",))
         self.model_caches = self._follow(kinds.MODEL_CACHES, AIMModelCache)
@@ -88,6 +93,15 @@ class Cluster:
         """The Events about these very objects."""
         uids = [one.metadata.uid for one in objects if one is not None]
         return [event for uid in uids for index in self._said for event in index[uid]]
+
+    def templates_of(self, model: Key) -> list[Template]:
+        """The templates that name a model and are of its scope."""
+        return [*(self._templates_by_model if model.namespace else self._cluster_templates_by_model)[model]]
+
+    async def pull_secret(self, key: Key) -> PullSecret:
+        """A Secret with its data, read anew: credentials are kept in no store. Raises a KubeError."""
+        found = await self._client.get(kinds.SECRETS, key, _Secret)
+        return PullSecret(key.name, found.type, found.data)
 
     @property
     def gpus(self) -> Inventory:
@@ -131,3 +145,14 @@ class Cluster:
         )
         self.informers.append(informer)
         return informer
+
+
+class _Secret(Wire):
+    """A Secret as it is read for one request; it is not kept."""
+
+    type: str = ""
+    data: dict[str, bytes] = msgspec.field(default={})
+
+
+def _model_of(template: Template) -> list[Key]:
+    return [Key(template.metadata.namespace, template.spec.model_name)] if template.spec else []

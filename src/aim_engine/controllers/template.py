@@ -24,7 +24,7 @@ from aim_engine.controllers import configs, kinds, template_wakes
 from aim_engine.controllers.cluster import Cluster
 from aim_engine.controllers.concept import Concept
 from aim_engine.controllers.job_reading import see_job
-from aim_engine.core import discovery, discovery_course, gpu_check, hardware, jobs, templates
+from aim_engine.core import discovery, discovery_course, gpu_check, hardware, jobs, sizes, templates
 from aim_engine.core.conditions import Judgement
 from aim_engine.core.discovery import Access, Question, Waiting
 from aim_engine.core.discovery_course import Course
@@ -268,7 +268,7 @@ def status(template: Template, view: View, judgement: Judgement) -> TemplateStat
         resolved_node_affinity=gpu_check.affinity(wanted_gpu(spec), seen.gpus),
         hardware_summary=hardware.summary(asked) or None,
         status=judgement.status,
-        model_sources=spec.model_sources or (found.sources if found else before.model_sources),
+        model_sources=sizes.canonical(spec.model_sources) or (found.sources if found else before.model_sources),
         profile=profile,
         discovery_job=None if spec.model_sources else job_reference(seen.job) or before.discovery_job,
         discovery=view.course.state,

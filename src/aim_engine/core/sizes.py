@@ -1,9 +1,13 @@
 """Sizes of weights and of the volumes they get."""
 
+from collections.abc import Sequence
 from decimal import ROUND_CEILING
+
+import msgspec
 
 from aim_engine.api import quantity
 from aim_engine.api.quantity import Quantity
+from aim_engine.api.sources import ModelSource
 
 GIBI = 1024**3
 UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
@@ -37,3 +41,11 @@ def display(size: int) -> str:
     value = size / 1024**power
     text = f"{value:.0f}" if value >= 100 or power == 0 else f"{value:.1f}".removesuffix(".0")
     return f"{text} {UNITS[power]}"
+
+
+def canonical(sources: Sequence[ModelSource]) -> tuple[ModelSource, ...]:
+    """The sources with their sizes in the form the API server prints."""
+    return tuple(
+        source if source.size is None else msgspec.structs.replace(source, size=quantity.canonical(source.size))
+        for source in sources
+    )
