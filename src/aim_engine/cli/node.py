@@ -4,14 +4,10 @@ import asyncio
 import signal
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from aim_engine.local.errors import LocalError
-
-if TYPE_CHECKING:
-    from aim_engine.local.node.agent import Agent
 
 
 @click.command()
@@ -59,14 +55,5 @@ async def _run(kubeconfig: Path, images: tuple[Path, ...], gpus: tuple[str, ...]
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, agent.stop)
-    ready = asyncio.Event()
-    async with asyncio.TaskGroup() as group:
-        telling = group.create_task(_tell(agent, ready))
-        await agent.run(ready)
-        telling.cancel()
-
-
-async def _tell(agent: "Agent", ready: asyncio.Event) -> None:
-    await ready.wait()
-    names = ", ".join(machine.name for machine in agent.machines)
-    click.echo(f"Nodes are ready: {names}. Interrupt (Ctrl-C) to end them.")
+    names = ", ".join(machine.name for machine in machines)
+    await agent.run(lambda: click.echo(f"Nodes are ready: {names}. Interrupt (Ctrl-C) to end them."))

@@ -5,7 +5,7 @@ async with nodes(cluster, machines, book) as agent:
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from ipaddress import IPv4Network
 from pathlib import Path
@@ -57,8 +57,8 @@ class Agent:
         self._registrations: list[Registration] = []
         self._stop = asyncio.Event()
 
-    async def run(self, ready: asyncio.Event) -> None:
-        """Run the nodes until `stop` is called; everything has ended when this returns."""
+    async def run(self, ready: Callable[[], None]) -> None:
+        """Run the nodes until `stop` is called, telling when they are ready; all has ended when this returns."""
         async with AsyncExitStack() as stack:
             self._lock(stack)
             connection = from_kubeconfig([self.cluster.kubeconfig])
@@ -133,7 +133,7 @@ class Agent:
         async with logs_server.serving(host.address, tls, find) as port:
             yield port
 
-    async def _serve(self, recorder: Recorder, storage: Storage, pods: Pods, ready: asyncio.Event) -> None:
+    async def _serve(self, recorder: Recorder, storage: Storage, pods: Pods, ready: Callable[[], None]) -> None:
         await storage.install()
         async with asyncio.TaskGroup() as group:
             beside = [
@@ -141,7 +141,7 @@ class Agent:
                 group.create_task(storage.run(), name="storage"),
                 group.create_task(registration.keep_alive(self._registrations, self._timings), name="leases"),
             ]
-            ready.set()
+            ready()
             await pods.run(self._stop)
             await self._leave()
             await recorder.flushed(EVENTS_PATIENCE)
@@ -150,7 +150,7 @@ class Agent:
 
     async def _leave(self) -> None:
         for node in self._registrations:
-            with suppress(KubeError):
+            with suppress(KubeError, TimeoutError):
                 async with asyncio.timeout(EVENTS_PATIENCE):
                     await node.leave()
 
@@ -162,17 +162,21 @@ async def nodes(
     """Run nodes on a local cluster for as long as the context is open; they are registered when it opens."""
     agent = Agent(cluster, machines, book, timings or Timings())
     ready = asyncio.Event()
-    async with asyncio.TaskGroup() as group:
-        running = group.create_task(agent.run(ready), name="node agent")
-        opening = group.create_task(ready.wait())
-        await asyncio.wait({running, opening}, return_when=asyncio.FIRST_COMPLETED)
-        opening.cancel()
-        if running.done():
-            return
-        try:
-            yield agent
-        finally:
-            agent.stop()
+    try:
+        async with asyncio.TaskGroup() as group:
+            running = group.create_task(agent.run(ready.set), name="node agent")
+            opening = group.create_task(ready.wait())
+            await asyncio.wait({running, opening}, return_when=asyncio.FIRST_COMPLETED)
+            opening.cancel()
+            try:
+                if ready.is_set():
+                    yield agent
+            finally:
+                agent.stop()
+    except BaseExceptionGroup as failures:
+        if len(failures.exceptions) == 1:  # the agent could not start, or the caller failed: say that, and only that
+            raise failures.exceptions[0] from None
+        raise
 
 
 def _environment(server: str) -> dict[str, str]:

@@ -1,5 +1,6 @@
 """What running a pod asks of the API server."""
 
+import asyncio
 import base64
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -19,6 +20,7 @@ CONFIG_MAPS = Resource("", "v1", "configmaps", "ConfigMap")
 SECRETS = Resource("", "v1", "secrets", "Secret")
 SERVICE_ACCOUNTS = Resource("", "v1", "serviceaccounts", "ServiceAccount")
 MANAGER = "aim-node"
+CALLS_AT_ONCE = 16
 
 _RESOURCES: dict[Kind, Resource] = {"ConfigMap": CONFIG_MAPS, "Secret": SECRETS}
 
@@ -45,10 +47,11 @@ class TokenAnswer(Wire):
 
 
 class PodApi:
-    """Reads what pods name, and writes what becomes of them."""
+    """Reads what pods name, and writes what becomes of them; hundreds of pods at once take turns."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
+        self._turns = asyncio.Semaphore(CALLS_AT_ONCE)
 
     async def data(self, namespace: str, references: Iterable[Reference]) -> Data:
         """The contents of ConfigMaps and Secrets, each read once."""
@@ -74,16 +77,17 @@ class PodApi:
             "spec": spec,
         }
         issued_at = datetime.now(UTC)
-        answer = await self._client.create(SERVICE_ACCOUNTS, request, TokenAnswer, subresource="token")
+        async with self._turns:
+            answer = await self._client.create(SERVICE_ACCOUNTS, request, TokenAnswer, subresource="token")
         return msgspec.structs.replace(answer.status, issued_at=issued_at)
 
     async def report(self, pod: Pod, status: PodStatus) -> bool:
         """Write the status; false if that very pod is no longer there."""
         change: Manifest = {"metadata": {"uid": pod.metadata.uid}, "status": _encoded(status)}
+        key = pod.metadata.key
         try:
-            await self._client.patch(
-                PODS, pod.metadata.key, change, manager=MANAGER, subresource="status", strategic=True
-            )
+            async with self._turns:
+                await self._client.patch(PODS, key, change, manager=MANAGER, subresource="status", strategic=True)
         except (NotFound, Conflict):
             return False
         return True
@@ -91,13 +95,15 @@ class PodApi:
     async def forget(self, pod: Pod) -> None:
         """Tell the API server that nothing of the pod is left here, so that the object can go."""
         try:
-            await self._client.delete(PODS, pod.metadata.key, uid=pod.metadata.uid, grace=0)
+            async with self._turns:
+                await self._client.delete(PODS, pod.metadata.key, uid=pod.metadata.uid, grace=0)
         except (NotFound, Conflict):
             return
 
     async def _contents(self, namespace: str, reference: Reference) -> dict[str, bytes] | None:
         try:
-            found = await self._client.get(_RESOURCES[reference.kind], Key(namespace, reference.name), Contents)
+            async with self._turns:
+                found = await self._client.get(_RESOURCES[reference.kind], Key(namespace, reference.name), Contents)
         except NotFound:
             return None
         if reference.kind == "Secret":

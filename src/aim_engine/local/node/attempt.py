@@ -20,7 +20,7 @@ from aim_engine.local.node.site import Site
 from aim_engine.local.node.stopping import Stop
 
 LEAST_GRACE = 2.0
-"""What a process gets after its preStop hook has used up the whole grace period."""
+"""What is left of a grace period to a process whose hook, or whose pod's main containers, used all of it."""
 
 
 class Attempt:
@@ -61,17 +61,14 @@ class Attempt:
                 self._tell("Warning", "FailedPostStartHook", f"PostStartHook failed: {answer.text}")
                 await self._kill()
                 return
-        if self._container.startup_probe:
-            await self._watch("Startup", self._container.startup_probe).run()
-        self._started()
+        if self._container.startup_probe and not await self._watch("Startup", self._container.startup_probe).run():
+            return
+        self._put(started=True, ready=self._container.readiness_probe is None)
         async with asyncio.TaskGroup() as group:
             if self._container.readiness_probe:
                 group.create_task(self._watch("Readiness", self._container.readiness_probe).run())
             if self._container.liveness_probe:
                 group.create_task(self._watch("Liveness", self._container.liveness_probe).run())
-
-    def _started(self) -> None:
-        self._put(started=True, ready=self._container.readiness_probe is None)
 
     def _put(self, **changes: bool) -> None:
         board = self._site.board
@@ -91,7 +88,7 @@ class Attempt:
         if kind == "Readiness":
             self._put(ready=healthy)
             return True
-        if healthy:
+        if healthy or self._stop.asked:
             return kind == "Liveness"
         probe = self._container.liveness_probe if kind == "Liveness" else self._container.startup_probe
         name = self._container.name

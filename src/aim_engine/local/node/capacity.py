@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from aim_engine.local.errors import LocalError
+from aim_engine.local.node.addresses import MOST_NODES
 
 _ENTRY = re.compile(r"(?P<model>[A-Za-z][A-Za-z0-9]*)(?::(?P<gpus>[0-9]+)(?:x(?P<nodes>[0-9]+))?)?")
 WITHOUT_GPUS = "none"
-MOST_NODES = 100
 
 
 class Machine(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,7 +33,7 @@ def parse(values: Iterable[str], known: Iterable[str]) -> tuple[Machine, ...]:
     if not machines:
         raise LocalError("No nodes were asked for; name at least one, such as --gpus MI300X:8.")
     if len(machines) > MOST_NODES:
-        raise LocalError(f"{len(machines)} nodes were asked for; one process runs at most {MOST_NODES}.")
+        raise LocalError(f"{len(machines)} nodes were asked for; a cluster has addresses for {MOST_NODES}.")
     return machines
 
 

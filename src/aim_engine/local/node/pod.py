@@ -11,7 +11,7 @@ from aim_engine.local.node.addresses import NoAddress
 from aim_engine.local.node.board import Board
 from aim_engine.local.node.container_spec import Container
 from aim_engine.local.node.downward import Placement
-from aim_engine.local.node.errors import PodError
+from aim_engine.local.node.errors import MountError, PodError
 from aim_engine.local.node.events import EventType, Subject
 from aim_engine.local.node.facts import Failure
 from aim_engine.local.node.pod_containers import run_containers
@@ -51,6 +51,8 @@ class PodRunner:
             self._deletion.set()
             grace = pod.metadata.deletion_grace_period_seconds
             self._end(pod.spec.termination_grace_period_seconds if grace is None else grace)
+        elif pod.status.phase in status.TERMINAL:  # somebody else judged it; ours comes when nothing runs any more
+            self._end(pod.spec.termination_grace_period_seconds)
 
     def vanish(self) -> None:
         """The object is gone: end whatever runs, at once."""
@@ -113,8 +115,9 @@ class PodRunner:
         while not self._stop.asked:
             try:
                 site = await self._prepare()
-            except (PodError, NoAddress, KubeError) as error:
-                self._tell(None, "Warning", "FailedMount", str(error))
+            except (MountError, NoAddress) as error:
+                reason = "FailedMount" if isinstance(error, MountError) else "FailedCreatePodSandBox"
+                self._tell(None, "Warning", reason, str(error))
                 delay = backoff.doubled(delay, first=timings.retry, limit=timings.retry_limit)
                 await self._stop.within(delay)
                 continue

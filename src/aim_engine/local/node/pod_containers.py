@@ -5,6 +5,7 @@ init ─► sidecar (started) ─► init ─► mains, all at once ─► sidec
 
 import asyncio
 
+from aim_engine.local.node.attempt import LEAST_GRACE
 from aim_engine.local.node.container import ContainerRunner
 from aim_engine.local.node.container_spec import Container
 from aim_engine.local.node.pod_spec import sidecar
@@ -21,7 +22,7 @@ async def run_containers(site: Site, stop: Stop) -> None:
         if await _initialise(site, stop, group, sidecars):
             mains = [group.create_task(_run(each, site, stop)) for each in site.pod.spec.containers]
             await asyncio.wait(mains)
-        grace = stop.remaining if stop.asked else _grace(site)
+        grace = max(stop.remaining, LEAST_GRACE * site.tools.timings.grace_unit) if stop.asked else _grace(site)
         for end, task in reversed(sidecars):
             end.ask(grace)
             site.board.touch()

@@ -28,6 +28,7 @@ class Pods:
         self._informer = Informer(client, PODS, Pod, selection=BOUND)
         self._informer.listen(self._changed)
         self._runners: dict[str, PodRunner] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
         self._group: asyncio.TaskGroup | None = None
 
     def find(self, key: Key) -> PodRunner | None:
@@ -45,6 +46,14 @@ class Pods:
             following.cancel()
             for runner in self._runners.values():
                 runner.leave()
+            await self._end_all()
+
+    async def _end_all(self) -> None:
+        """Wait for the runners; one that waits for the API server in vain is not waited for."""
+        if self._tasks:
+            _, pending = await asyncio.wait(self._tasks, timeout=self._tools.timings.leaving * 2)
+            for task in pending:
+                task.cancel()
 
     async def _follow(self) -> None:
         async with asyncio.TaskGroup() as group:
@@ -65,7 +74,9 @@ class Pods:
             runner.update(new)
         elif new.spec.node_name in self._hosts and self._group is not None:
             runner = self._runners[new.metadata.uid] = PodRunner(new, self._hosts[new.spec.node_name], self._tools)
-            self._group.create_task(self._keep(runner), name=f"pod {new.metadata.key}")
+            task = self._group.create_task(self._keep(runner), name=f"pod {new.metadata.key}")
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
 
     async def _keep(self, runner: PodRunner) -> None:
         """Run one pod; what goes wrong with it must not touch the others, so it is logged and the pod tried again."""

@@ -78,8 +78,8 @@ class Watch(msgspec.Struct, frozen=True, kw_only=True):
     judged: Judged
     failed: Failed
 
-    async def run(self) -> None:
-        """Ask every period; hand each judgement to `judged` and each failed question to `failed`."""
+    async def run(self) -> bool:
+        """Ask every period until `judged` has heard enough; return the last judgement."""
         await asyncio.sleep(self.probe.initial_delay_seconds * self.timings.probe_unit)
         verdict = Verdict(self.probe, healthy=self.kind == "Liveness")
         while True:
@@ -87,7 +87,7 @@ class Watch(msgspec.Struct, frozen=True, kw_only=True):
             if not answer.success:
                 self.failed(self.kind, answer.text)
             if verdict.take(success=answer.success) and not await self.judged(self.kind, verdict.healthy):
-                return
+                return verdict.healthy
             await asyncio.sleep(self.probe.period_seconds * self.timings.probe_unit)
 
 

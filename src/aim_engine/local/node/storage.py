@@ -56,10 +56,7 @@ class Storage:
 
     async def find(self, namespace: str, name: str, pod: Pod) -> Path:
         """The directory of a bound claim; MountError says why there is none."""
-        await self._claims.wait_synced()
-        claim = self._claims.store.get(Key(namespace, name))
-        if claim is None:
-            raise MountError(f'persistentvolumeclaim "{name}" not found')
+        claim = await self._claim(Key(namespace, name))
         if claim.status.phase != "Bound":
             raise MountError(f'persistentvolumeclaim "{name}" is not bound')
         ephemeral = any(
@@ -71,6 +68,16 @@ class Storage:
                 f'persistentvolumeclaim "{name}" was not made for this pod; delete it or rename the volume'
             )
         return await self._place(claim.spec.volume_name)
+
+    async def _claim(self, key: Key) -> Claim:
+        """The claim as it is known, or as the API server has it where that may be newer: pods follow it closely."""
+        known = self._claims.store.get(key)
+        if known is not None and known.status.phase == "Bound":
+            return known
+        try:
+            return await self._client.get(CLAIMS, key, Claim)
+        except NotFound as error:
+            raise MountError(f'persistentvolumeclaim "{key.name}" not found') from error
 
     async def _place(self, name: str) -> Path:
         try:

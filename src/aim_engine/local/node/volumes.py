@@ -6,12 +6,13 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
+from aim_engine.kube.errors import KubeError
 from aim_engine.local.container.run import Mount
 from aim_engine.local.node import files, payload
 from aim_engine.local.node.api_server import PodApi, TokenStatus
 from aim_engine.local.node.container_spec import Container, VolumeMount
 from aim_engine.local.node.downward import Placement
-from aim_engine.local.node.errors import MountError
+from aim_engine.local.node.errors import MountError, PodError
 from aim_engine.local.node.expansion import expand
 from aim_engine.local.node.layout import PodLayout
 from aim_engine.local.node.payload import Owner
@@ -39,7 +40,7 @@ class Volumes:
         for volume in pod.spec.volumes:
             try:
                 await self._make(volume, pod, placement)
-            except MountError as error:
+            except (PodError, KubeError) as error:
                 raise MountError(f'MountVolume.SetUp failed for volume "{volume.name}" : {error}') from error
 
     async def refresh(self, pod: Pod, placement: Placement) -> None:
