@@ -82,7 +82,7 @@ def test_the_working_directory(wanted: str, expected: str) -> None:
         mounts=mounts,
         working_directory=wanted,
     )
-    assert rewritten(run).working_directory == expected
+    assert rewritten(run, []).working_directory == expected
 
 
 def test_a_whole_run_is_rewritten_and_the_replacements_are_exported() -> None:
@@ -96,7 +96,7 @@ def test_a_whole_run_is_rewritten_and_the_replacements_are_exported() -> None:
         scratch=Path("/scratch"),
         log=Path("/log"),
     )
-    told = rewritten(run)
+    told = rewritten(run, [])
     assert told.argv == ("/book/check.sh", "--out=/host/volume/x")
     assert told.mounts == () and told.programs == {} and told.termination_message is None
     environment = dict(told.environment)
@@ -112,3 +112,11 @@ def test_a_whole_run_is_rewritten_and_the_replacements_are_exported() -> None:
         "HOME": "/scratch/home",
         "TMPDIR": "/scratch/tmp",
     }
+
+
+def test_an_interpreter_below_tmp_stays_where_it_is() -> None:
+    argv = ("/tmp/project/.venv/bin/python", "/tmp/script.py")
+    run = Run(name="a/b/c", argv=argv, scratch=Path("/scratch"), log=Path("/log"))
+    told = rewritten(run, [Path("/tmp/project/.venv")])
+    assert told.argv == ("/tmp/project/.venv/bin/python", "/scratch/tmp/script.py")
+    assert msgspec.json.decode(told.environment["AIM_MOUNTS"]) == {"/tmp": "/scratch/tmp"}

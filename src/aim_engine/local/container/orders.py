@@ -21,7 +21,7 @@ def order(run: Run, mode: Mode, *, agent_user: int, agent_group: int) -> Order:
     group = ROOT if privileged and run.user is not None else agent_group
     group = group if run.group is None else run.group
     steps = () if mode == "rewritten" else root.steps(run, user=user, group=group)
-    told = rewritten(run) if mode == "rewritten" else run
+    told = rewritten(run, root.interpreter_places()) if mode == "rewritten" else run
     defaults = {"PATH": PATH, "HOME": root.home(user), "HOSTNAME": run.hostname, "POD_IP": run.pod_ip}
     return Order(
         name=run.name,

@@ -14,8 +14,8 @@ CAPABILITIES = (0, 1, 3, 4, 5, 6, 7, 8, 10, 13, 18, 29, 31)
 """What root may do in a container: chown, dac_override, fowner, fsetid, kill, setgid, setuid, setpcap,
 net_bind_service, net_raw, sys_chroot, audit_write, setfcap. Not: mounts, devices, modules, processes of others."""
 
-INHERITED = (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ)
-"""What init and the interpreter handle or ignore, and a program must find as it was."""
+SIGNALS = signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}
+"""All that can be handled or ignored: a program must find them as no program has touched them."""
 
 
 def spawn(order: Order, argv: tuple[str, ...], out: int, err: int) -> int:
@@ -38,8 +38,9 @@ def _become(order: Order, argv: tuple[str, ...], out: int, err: int, failed: int
         os.setsid()
         os.dup2(out, 1)
         os.dup2(err, 2)
-        for number in INHERITED:
+        for number in SIGNALS:
             signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, [])
         os.umask(0o022)
         _drop_privileges(order)
         kernel.die_with_parent()

@@ -1,7 +1,8 @@
 """Containers without namespaces: paths inside the container become paths of the host.
 
 The rule, for machines where this user may not make a mount namespace. Every mount path of the run, every program of the
-image, the termination message and /tmp are replaced by where they are on the host
+image, the termination message and /tmp, but not the interpreter's own directories, are replaced by where they are on
+the host
 
 - in the words of the command line and in the values of the environment, wherever the path stands alone or begins a
   longer path: after the beginning, a space, a quote or one of ``= : , ; ( < > | & [ { !``, and before the end, a slash
@@ -16,7 +17,7 @@ that nothing is read-only.
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -28,19 +29,23 @@ BEFORE = r"""(?:^|(?<=[\s'"`=:,;(<>|&\[{!])|(?<=://))"""
 AFTER = r"(?![\w.~%@+-])"
 
 
-def places(run: Run) -> dict[str, str]:
-    """Path inside the container -> path of the host."""
-    asked = {os.path.normpath(mount.target): str(mount.source) for mount in mounts(run)}
-    return {"/tmp": str(run.scratch / "tmp"), **asked}
+def places(run: Run, kept: Iterable[Path]) -> dict[str, str]:
+    """Path inside the container -> path of the host; below `kept`, both are the same."""
+    same = {str(path): str(path) for path in kept}
+    return {**same, "/tmp": str(run.scratch / "tmp"), **_asked(run)}
 
 
-def rewritten(run: Run) -> Run:
+def _asked(run: Run) -> dict[str, str]:
+    return {os.path.normpath(mount.target): str(mount.source) for mount in mounts(run)}
+
+
+def rewritten(run: Run, kept: Iterable[Path]) -> Run:
     """The same run in words that are true on the host, without mounts."""
-    known = places(run)
+    known = places(run, kept)
     exported = {
         "HOME": str(run.scratch / "home"),
         "TMPDIR": known["/tmp"],
-        "AIM_MOUNTS": msgspec.json.encode(known, order="sorted").decode(),
+        "AIM_MOUNTS": msgspec.json.encode({"/tmp": known["/tmp"], **_asked(run)}, order="sorted").decode(),
     }
     return msgspec.structs.replace(
         run,

@@ -142,10 +142,14 @@ def _interpreter() -> tuple[Step, ...]:
     return tuple(_interpreter_steps())
 
 
-def _interpreter_steps() -> Iterator[Step]:
+def interpreter_places() -> list[Path]:
+    """The directories that Python programs need: the environment, what it is based on, and this package."""
     package = Path(aim_engine.__file__).parent.parent
-    places = [Path(place).absolute() for place in (sys.prefix, sys.base_prefix, package)]
-    seen = [place for place in places if not _below(place, PROGRAMS)]
+    return [Path(place).absolute() for place in (sys.prefix, sys.base_prefix, package)]
+
+
+def _interpreter_steps() -> Iterator[Step]:
+    seen = [place for place in interpreter_places() if not _below(place, PROGRAMS)]
     for place in dict.fromkeys([*seen, *(place.resolve() for place in seen)]):
         yield Bind(str(place), str(place.resolve()))
     program = Path(sys.executable)

@@ -11,15 +11,15 @@ Reason = Literal["Completed", "Error", "OOMKilled"]
 """How Kubernetes names the end of a container."""
 
 Mode = Literal["isolated", "mounted", "rewritten"]
-"""How much of a container this machine allows, best first.
-
-isolated   own root and mounts, own process ids
-mounted    own root and mounts, process ids of the host (where /proc may not be mounted anew)
-rewritten  no namespaces: mount paths in command, environment and working directory become paths of the host
-"""
+"""How much of a container this machine allows."""
 
 
-MODES: tuple[Mode, ...] = ("isolated", "mounted", "rewritten")
+MODES: Mapping[Mode, str] = {
+    "isolated": "own root and mounts, own process ids",
+    "mounted": "own root and mounts, process ids of the machine, where /proc may not be mounted anew",
+    "rewritten": "no namespaces: mount paths in command, environment and working directory become paths of the machine",
+}
+"""What the modes mean, best first."""
 
 
 class Mount(msgspec.Struct, frozen=True):

@@ -25,6 +25,7 @@ from aim_engine.local.container.messages import (
     Started,
     line,
 )
+from aim_engine.local.container.root import interpreter_places
 from aim_engine.local.container.run import Exit, Mode, Reason, Run
 
 
@@ -96,7 +97,7 @@ class RunningContainer(asyncio.Protocol):
         """
         if self.ended():
             raise ContainerGone(f"Container {self.run.name} has ended.")
-        known = rewrite.places(self.run) if self.mode == "rewritten" else {}
+        known = rewrite.places(self.run, interpreter_places()) if self.mode == "rewritten" else {}
         self._executed += 1
         answer: asyncio.Future[Executed] = asyncio.get_running_loop().create_future()
         self._executions[self._executed] = answer

@@ -17,12 +17,16 @@ import sys
 import tempfile
 from pathlib import Path
 
+import structlog
+
 import aim_engine
 from aim_engine.local.container import orders
 from aim_engine.local.container.errors import StartError
 from aim_engine.local.container.messages import Kill
 from aim_engine.local.container.run import MODES, Mode, Run
 from aim_engine.local.container.running import RunningContainer
+
+log = structlog.get_logger("containers")
 
 STARTS_AT_ONCE = 8
 """Forking takes the machine's time, not ours, so a crowd of containers starts in turns."""
@@ -44,7 +48,6 @@ class Sandbox:
 
     def __init__(self, mode: Mode | None = None) -> None:
         """With a mode, containers run in that one or not at all; without, in the best that works here."""
-        self._wanted: Mode | None = mode
         self._mode: Mode | None = mode
         self.reasons: dict[Mode, str] = {}
         """Why better modes do not work here."""
@@ -62,11 +65,14 @@ class Sandbox:
         return self._mode
 
     async def __aenter__(self) -> "Sandbox":
-        try:
-            self._mode = self._wanted or await self._find_mode()
-        except BaseException:
-            await self._close()
-            raise
+        if self._mode is None:
+            try:
+                self._mode = await self._find_mode()
+            except BaseException:
+                await self._close()
+                raise
+            tell = log.warning if self.reasons else log.info
+            tell("containers run", mode=self._mode, meaning=MODES[self._mode], **self.reasons)
         return self
 
     async def __aexit__(self, *_: object) -> None:
