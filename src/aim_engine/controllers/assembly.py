@@ -22,14 +22,13 @@ DISCOVERY_LOCK = "aim-discovery-lock"
 CONCEPTS: tuple[Concept[Any, Any, Any], ...] = (
     runtime_config.NAMESPACED,
     runtime_config.CLUSTER,
-    artifact.ARTIFACTS,
-    artifact.MODEL_CACHES,
     template_cache.TEMPLATE_CACHES,
     model.MODELS,
     model.CLUSTER_MODELS,
     template.TEMPLATES,
     template.CLUSTER_TEMPLATES,
 )
+"""Those that know no time of their own."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +40,11 @@ class Assembly:
     controllers: tuple[Controller, ...]
 
 
+def concepts(timings: Timings) -> tuple[Concept[Any, Any, Any], ...]:
+    """Every kind, and how it is reconciled."""
+    return (*CONCEPTS, *artifact.concepts(timings.weights))
+
+
 def assemble(
     client: Client, registry: Registry, operator_namespace: str, identity: str, metrics: Metrics, timings: Timings
 ) -> Assembly:
@@ -49,7 +53,7 @@ def assemble(
     lock = Lock(client, Key(operator_namespace, DISCOVERY_LOCK), identity)
     recorder = Recorder(client)
     executor = Executor(client, cluster, Applier(client))
-    pipelines = (Pipeline(concept, executor, recorder, timings, lock) for concept in CONCEPTS)
+    pipelines = (Pipeline(concept, executor, recorder, timings, lock) for concept in concepts(timings))
     controllers = (controller(pipeline, metrics) for pipeline in pipelines)
     return Assembly(cluster, recorder, tuple(controllers))
 

@@ -10,7 +10,7 @@ from aim_engine.controllers.failures import told
 from aim_engine.core.plan import Patch, Plan, Step, Target, Verb
 from aim_engine.kube.applier import Applier
 from aim_engine.kube.client import Client
-from aim_engine.kube.errors import AlreadyExists, Forbidden, KubeError, NotFound
+from aim_engine.kube.errors import AlreadyExists, Conflict, Forbidden, KubeError, NotFound
 from aim_engine.objects import Key
 
 
@@ -21,6 +21,8 @@ class Outcome:
     writes: int = 0
     error: str = ""
     """Why not all of it was done, as one sentence; empty if it was."""
+    outrun: bool = False
+    """Somebody changed an object before we could; the next pass decides anew."""
 
 
 @dataclass(frozen=True)
@@ -46,13 +48,16 @@ class Executor:
                 writes += await self.make(step, owner, force)
             except KubeError as error:
                 errors.append(told(error))
+        outrun = False
         for patch in plan.patch:
             try:
                 writes += await self.change(patch, owner)
+            except Conflict:
+                outrun = True
             except KubeError as error:
                 if not patch.best_effort:
                     errors.append(told(error))
-        return Outcome(writes, f"Failed to apply resources: {'; '.join(errors)}" if errors else "")
+        return Outcome(writes, f"Failed to apply resources: {'; '.join(errors)}" if errors else "", outrun)
 
     async def delete(self, target: Target) -> bool:
         """Ask for a deletion; whether there was something to delete."""

@@ -23,7 +23,7 @@ from aim_engine.controllers.carrying_out import Executor, Outcome
 from aim_engine.controllers.concept import AimObject, Concept, Seen, Status, T, V
 from aim_engine.controllers.failures import PassFailed
 from aim_engine.controllers.telling import Teller
-from aim_engine.core import conditions, plan, transitions
+from aim_engine.core import conditions, downloads, plan, transitions
 from aim_engine.core.conditions import Judgement, Retry
 from aim_engine.core.health import Component
 from aim_engine.core.parent import Parent
@@ -50,10 +50,12 @@ class Timings:
     """Others keep the lock of an exclusive plan."""
     recurrence: float = 300.0
     """How often users are told again of what stays wrong."""
+    weights: downloads.Timings = field(default_factory=downloads.Timings)
+    """What concerns download objects only."""
 
     def scaled(self, factor: float) -> "Timings":
         """The same proportions, faster or slower."""
-        return replace(self, **{field.name: getattr(self, field.name) * factor for field in fields(self)})
+        return replace(self, **{each.name: getattr(self, each.name) * factor for each in fields(self)})
 
 
 @dataclass(frozen=True)
@@ -184,7 +186,7 @@ class Pipeline(Generic[T, Seen, V]):
         reasons = (
             walk.plan.requeue_after.total_seconds() if walk.plan.requeue_after is not None else None,
             self.timings.recheck if decision.retry is Retry.SLOW_RECHECK else None,
-            None if stored else self.timings.conflict,
+            None if stored and not outcome.outrun else self.timings.conflict,
         )
         return min((seconds for seconds in reasons if seconds is not None), default=None)
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from aim_engine.api import names
-from aim_engine.api.artifact import CacheMode, DownloadObject
+from aim_engine.api.artifact import DownloadObject
 from aim_engine.api.runtime_config import RuntimeConfigSpec
 from aim_engine.api.status import AIMStatus, ResolvedReference
 from aim_engine.api.template import AIMServiceTemplate, Template
@@ -20,7 +20,7 @@ from aim_engine.core.derived_name import label_value
 from aim_engine.core.health import Component
 from aim_engine.core.plan import Patch, PatchType, Plan, aim_target
 from aim_engine.core.runtime_config import Resolution
-from aim_engine.core.template_caches import Match
+from aim_engine.core.template_caches import Cache, Match
 from aim_engine.core.transitions import Note
 from aim_engine.kube.controller import Wake
 from aim_engine.kube.store import Change
@@ -49,8 +49,7 @@ class View:
     matches: tuple[Match, ...]
 
 
-async def fetch(cache: AIMTemplateCache, cluster: Cluster) -> Seen:
-    assert cache.spec is not None
+async def fetch(cache: Cache, cluster: Cluster) -> Seen:
     return Seen(
         configs.resolve(cache.metadata, cache.spec.runtime_config_name, cluster),
         find_template(cache, cluster),
@@ -58,9 +57,8 @@ async def fetch(cache: AIMTemplateCache, cluster: Cluster) -> Seen:
     )
 
 
-def find_template(cache: AIMTemplateCache, cluster: Cluster) -> Template | None:
+def find_template(cache: Cache, cluster: Cluster) -> Template | None:
     """The template, where the cache says it is; in the namespace first if it does not say."""
-    assert cache.spec is not None
     name, scope = cache.spec.template_name, cache.spec.template_scope
     namespaced = cluster.templates.store.get(Key(cache.metadata.namespace, name))
     everywhere = cluster.cluster_templates.store.get(Key("", name))
@@ -77,7 +75,7 @@ def downloads(namespace: str, cluster: Cluster) -> Sequence[DownloadObject]:
     ]
 
 
-def observe(cache: AIMTemplateCache, seen: Seen, _: datetime) -> View:
+def observe(cache: Cache, seen: Seen, _: datetime) -> View:
     wanted = template_caches.sources(cache, seen.template)
     matches = template_caches.matches(cache, wanted, seen.downloads)
     artifacts = template_caches.artifacts_component(matches)
@@ -91,22 +89,17 @@ def observe(cache: AIMTemplateCache, seen: Seen, _: datetime) -> View:
     )
 
 
-def plan(cache: AIMTemplateCache, view: View) -> Plan:
+def plan(cache: Cache, view: View) -> Plan:
     """Make what is missing; what another cache owns is made everybody's, if this cache is Shared."""
-    assert cache.spec is not None
-    shared = template_caches.mode(cache) is CacheMode.SHARED
     scope = cache.spec.template_scope or scope_of(view.template)
     missing = tuple(
-        artifact.build(cache, cache.spec, match.source, match.index, scope)
-        for match in view.matches
-        if match.found is None
+        artifact.build(cache, match.source, match.index, scope) for match in view.matches if match.found is None
     )
-    owned = [match.found for match in view.matches if match.found and match.found.metadata.owner_references]
-    return Plan(
-        create=() if shared else missing,
-        create_unowned=missing if shared else (),
-        patch=tuple(promotion(one) for one in owned) if shared else (),
-    )
+    if not cache.is_shared:
+        return Plan(create=missing)
+    found = {match.found.metadata.uid: match.found for match in view.matches if match.found}
+    owned = (one for one in found.values() if one.metadata.owner_references)
+    return Plan(create_unowned=missing, patch=tuple(promotion(one) for one in owned))
 
 
 def scope_of(template: Template | None) -> TemplateScope:
@@ -117,7 +110,8 @@ def scope_of(template: Template | None) -> TemplateScope:
 
 def promotion(one: DownloadObject) -> Patch:
     """Take the owners off, so that the weights outlive them; only if nobody changed the object meanwhile."""
-    unchanged = {"op": "test", "path": "/metadata/resourceVersion", "value": one.metadata.resource_version}
+    # Not a test, which the API server answers like a wrong patch: naming the version makes it a conflict.
+    unchanged = {"op": "replace", "path": "/metadata/resourceVersion", "value": one.metadata.resource_version}
     ownerless = {"op": "remove", "path": "/metadata/ownerReferences"}
     return Patch(
         target=aim_target(type(one).__name__, one.metadata),
@@ -126,8 +120,8 @@ def promotion(one: DownloadObject) -> Patch:
     )
 
 
-def status(cache: AIMTemplateCache, view: View, judgement: Judgement) -> AIMTemplateCacheStatus:
-    before = cache.status or AIMTemplateCacheStatus()
+def status(cache: Cache, view: View, judgement: Judgement) -> AIMTemplateCacheStatus:
+    before = cache.status
     held = template_caches.entries(view.matches)
     artifacts = before.artifacts if held is None else held
     return AIMTemplateCacheStatus(
@@ -139,21 +133,18 @@ def status(cache: AIMTemplateCache, view: View, judgement: Judgement) -> AIMTemp
     )
 
 
-def cleanup(cache: AIMTemplateCache, cluster: Cluster) -> Plan:
+def cleanup(item: AIMTemplateCache, cluster: Cluster) -> Plan:
     """Downloads this cache began and that are not done go with it; those promoted away from it stay."""
-    namespace = cache.metadata.namespace
-    if cluster.is_ending(namespace):
+    if item.spec is None or cluster.is_ending(item.metadata.namespace):
         return Plan()
-    mine = cluster.artifacts.store.labelled(
-        names.LABEL_TEMPLATE_CACHE_NAME, label_value(cache.metadata.name) or "unnamed"
-    )
-    dedicated = template_caches.mode(cache) is CacheMode.DEDICATED
+    cache = template_caches.of(item)
+    mine = cluster.artifacts.store.labelled(names.LABEL_TEMPLATE_CACHE_NAME, label_value(cache.metadata.name) or "")
     unfinished = (
         one
         for one in mine
-        if one.metadata.namespace == namespace
+        if one.metadata.namespace == cache.metadata.namespace
         and template_caches.state(one) is not AIMStatus.READY
-        and not (dedicated and not one.metadata.owner_references)
+        and (cache.is_shared or one.metadata.owner_references)
     )
     return Plan(delete=tuple(aim_target("AIMArtifact", one.metadata) for one in unfinished))
 
@@ -194,7 +185,8 @@ def needs(cache: AIMTemplateCache, source_uri: str, cluster: Cluster) -> bool:
     """Whether a source is among those of a cache."""
     if cache.spec is None:
         return False
-    wanted = template_caches.sources(cache, find_template(cache, cluster))
+    whole = template_caches.of(cache)
+    wanted = template_caches.sources(whole, find_template(whole, cluster))
     return any(source.source_uri == source_uri for source in wanted)
 
 
@@ -207,7 +199,7 @@ def matters(change: Change[DownloadObject]) -> bool:
 def visible(one: DownloadObject) -> tuple[Any, ...]:
     status = one.status
     told = (status.status, status.conditions, status.persistent_volume_claim) if status else ()
-    return one.metadata.owner_references, one.metadata.labels, one.metadata.deletion_timestamp, told
+    return one.metadata.owner_references, one.metadata.labels, one.metadata.deletion_timestamp, one.spec, told
 
 
 def offers_other(change: Change[Template]) -> bool:
@@ -222,10 +214,10 @@ def offers_other(change: Change[Template]) -> bool:
 TEMPLATE_CACHES = Concept(
     kind=AIMTemplateCache,
     controller="template-cache",
-    fetch=fetch,
-    observe=observe,
-    plan=plan,
-    status=status,
+    fetch=lambda item, cluster: fetch(template_caches.of(item), cluster),
+    observe=lambda item, seen, now: observe(template_caches.of(item), seen, now),
+    plan=lambda item, view: plan(template_caches.of(item), view),
+    status=lambda item, view, judgement: status(template_caches.of(item), view, judgement),
     blank=AIMTemplateCacheStatus,
     wakes=wakes,
     finalizers=(names.FINALIZER_TEMPLATE_CACHE, names.FINALIZER_TEMPLATE_CACHE_V1),

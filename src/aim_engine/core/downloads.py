@@ -1,24 +1,56 @@
-"""One download object: how far it is, what its parts report, and which step comes next."""
+"""One download object: what is around it, what its parts report, and which of its Jobs have had their time."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final
 
 import msgspec
 
 from aim_engine.api import names, reasons
-from aim_engine.api.artifact import CacheMode, DownloadObject, DownloadProgress, DownloadState, DownloadStatus
+from aim_engine.api.artifact import AIMArtifactSpec, DownloadObject, DownloadStatus
 from aim_engine.api.foreign import Event, Job, PersistentVolumeClaim, Pod
 from aim_engine.api.status import AIMStatus
 from aim_engine.core import check_size, jobs, pods, sizes, volumes
+from aim_engine.core.download_kinds import DownloadKind
 from aim_engine.core.health import Component
 from aim_engine.core.problems import Category, Problem
-from aim_engine.core.transitions import Level, Note
+from aim_engine.objects import ObjectMeta
 
-FETCH_KEPT_FOR: Final = timedelta(minutes=10)
-"""How long a finished download Job stays; its end is when a failed download is tried again."""
-CHECK_KEPT_FOR: Final = timedelta(minutes=5)
-"""The same for a check-size Job."""
+
+@dataclass(frozen=True)
+class Timings:
+    """How long things around a download take at the most."""
+
+    again: timedelta = timedelta(seconds=10)
+    """How often a download that is under way is looked at, beside all that wakes it."""
+    check_kept_for: timedelta = timedelta(minutes=5)
+    """How long a finished check-size Job stays; when it goes, a failed one is tried again."""
+    fetch_kept_for: timedelta = timedelta(minutes=10)
+    """The same for a download Job."""
+    margin: timedelta = timedelta(seconds=30)
+    """What Kubernetes gets on top before we clean up: we only step in where its own clean-up is off."""
+
+    def __mul__(self, factor: float) -> "Timings":
+        """The same proportions, faster or slower."""
+        return Timings(
+            self.again * factor, self.check_kept_for * factor, self.fetch_kept_for * factor, self.margin * factor
+        )
+
+
+class Download(msgspec.Struct, frozen=True):
+    """A download object of either kind, complete: the pipeline lets none through that has no spec."""
+
+    kind: DownloadKind
+    metadata: ObjectMeta
+    spec: AIMArtifactSpec
+    status: DownloadStatus
+    """Blank before the first pass."""
+
+
+def of(item: DownloadObject, kind: DownloadKind) -> Download:
+    """The object as everything here takes it."""
+    assert item.spec is not None
+    return Download(kind, item.metadata, item.spec, item.status or DownloadStatus())
 
 
 class JobSeen(msgspec.Struct, frozen=True):
@@ -30,6 +62,16 @@ class JobSeen(msgspec.Struct, frozen=True):
     output: str | None = None
     """The last line of a check-size Job that is complete; None if it could not be read."""
 
+    @property
+    def is_complete(self) -> bool:
+        return self.job is not None and jobs.is_complete(self.job)
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether the Job gave up, or one of its pods failed while it goes on."""
+        gave_up = self.job is not None and jobs.failure(self.job) is not None
+        return gave_up or any(pod.status.phase == "Failed" for pod in self.pods)
+
 
 class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     """What there is around a download object."""
@@ -40,6 +82,8 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     check: JobSeen = JobSeen()
     fetch: JobSeen = JobSeen()
     events: Sequence[Event] = ()
+    spent: tuple[Job, ...] = ()
+    """Jobs that have to make room for new ones; they count as gone already."""
 
 
 class Size(msgspec.Struct, frozen=True):
@@ -56,64 +100,54 @@ class Size(msgspec.Struct, frozen=True):
         return self.written or self.discovered
 
 
-def size(artifact: DownloadObject, check: JobSeen) -> Size:
+def needs_check(download: Download) -> bool:
+    """Whether a Job has to find out the size."""
+    return not sizes.in_bytes(download.spec.size) and not download.status.discovered_size_bytes
+
+
+def size(download: Download, check: JobSeen) -> Size:
     """The size of the source, as far as it is known."""
-    assert artifact.spec is not None
-    written = sizes.in_bytes(artifact.spec.size)
-    stored = artifact.status.discovered_size_bytes if artifact.status else None
-    if written or stored or check.job is None or not jobs.is_complete(check.job) or check.output is None:
-        return Size(written, stored or None)
+    if not needs_check(download) or not check.is_complete or check.output is None:
+        return Size(sizes.in_bytes(download.spec.size), download.status.discovered_size_bytes or None)
     found = check_size.read(check.output)
     return Size(None, None, found) if isinstance(found, Problem) else Size(None, found)
 
 
-def is_downloaded(artifact: DownloadObject, claim: PersistentVolumeClaim | None) -> bool:
-    """Whether an earlier pass saw the weights complete on the volume that is there now."""
-    if artifact.status is None or artifact.status.status is not AIMStatus.READY or claim is None:
-        return False
-    verified = next((c for c in artifact.status.conditions if c.type == reasons.DOWNLOAD_COMPLETE), None)
-    since, made = verified.last_transition_time if verified else None, claim.metadata.creation_timestamp
-    return since is None or made is None or made <= since
+def cleared(seen: Surroundings, timings: Timings, now: datetime) -> Surroundings:
+    """The surroundings once the Jobs are gone that have to make room.
+
+    These are Jobs that Kubernetes should have removed, and a download that filled a volume which was replaced since.
+    """
+    check_spent = _is_over(time_left_of_check(seen, timings, now))
+    fetch_spent = _is_over(time_left_of_fetch(seen, timings, now)) or _is_stale(seen)
+    spent = ((seen.check.job, check_spent), (seen.fetch.job, fetch_spent))
+    return msgspec.structs.replace(
+        seen,
+        check=JobSeen() if check_spent else seen.check,
+        fetch=JobSeen() if fetch_spent else seen.fetch,
+        spent=tuple(job for job, is_spent in spent if job and is_spent),
+    )
 
 
-def components(artifact: DownloadObject, seen: Surroundings, known: Size) -> tuple[Component, ...]:
-    """What the parts of a download report."""
-    return (*_check_parts(artifact, seen, known), *(_fetch_parts(artifact, seen) if known.effective else ()))
+def time_left_of_check(seen: Surroundings, timings: Timings, now: datetime) -> timedelta | None:
+    """How long a check-size Job that ended may stay; it is only looked at while its size is wanted."""
+    job = seen.check.job
+    ended = jobs.ended_at(job) if job else None
+    return ended + timings.check_kept_for + timings.margin - now if ended else None
 
 
-def _check_parts(artifact: DownloadObject, seen: Surroundings, known: Size) -> list[Component]:
-    stored = artifact.status.discovered_size_bytes if artifact.status else None
-    if known.written or stored:
-        return []
-    parts = [jobs.inspect("CheckSizeJob", seen.check.job)]
-    if seen.check.job:
-        parts.append(pods.inspect("CheckSizeJobPods", seen.check.pods, seen.events, seen.check.failure_log))
-    if known.problem:
-        parts.append(Component(name="CheckSizeOutput", problems=(known.problem,)))
-    elif seen.check.job and jobs.is_complete(seen.check.job) and not known.effective:
-        waiting = "Waiting for the output of the check-size job"
-        parts.append(
-            Component(name="CheckSizeOutput", state=AIMStatus.PROGRESSING, reason="OutputPending", message=waiting)
-        )
-    return _without_double_blame(parts, "CheckSizeJob", "CheckSizeJobPods")
+def time_left_of_fetch(seen: Surroundings, timings: Timings, now: datetime) -> timedelta | None:
+    """How long a failed download Job stays before the next attempt; None if it has not failed."""
+    job = seen.fetch.job
+    failed = jobs.ended_at(job) if job and jobs.failure(job) else None
+    return failed + timings.fetch_kept_for + timings.margin - now if failed else None
 
 
-def _fetch_parts(artifact: DownloadObject, seen: Surroundings) -> list[Component]:
-    parts = [volumes.inspect("CachePvc", seen.claim, seen.events)]
-    if is_downloaded(artifact, seen.claim):
-        return parts
-    parts.append(jobs.inspect("DownloadJob", None if is_stale(seen) else seen.fetch.job))
-    if seen.fetch.job is None or is_stale(seen):
-        return parts
-    if jobs.is_complete(seen.fetch.job):
-        done = Component(name="DownloadJobPods", state=AIMStatus.READY, reason="PodsReady", message="Pods are ready")
-        return [*parts, done]
-    parts.append(pods.inspect("DownloadJobPods", seen.fetch.pods, seen.events, seen.fetch.failure_log))
-    return _without_double_blame(parts, "DownloadJob", "DownloadJobPods")
+def _is_over(left: timedelta | None) -> bool:
+    return left is not None and left <= timedelta(0)
 
 
-def is_stale(seen: Surroundings) -> bool:
-    """Whether a download that succeeded filled a volume that has been replaced since."""
+def _is_stale(seen: Surroundings) -> bool:
     job, claim = seen.fetch.job, seen.claim
     if job is None or claim is None or not jobs.is_complete(job):
         return False
@@ -121,109 +155,64 @@ def is_stale(seen: Surroundings) -> bool:
     return made is not None and filled is not None and made > filled
 
 
+def is_downloaded(download: Download, claim: PersistentVolumeClaim | None) -> bool:
+    """Whether an earlier pass saw the weights complete on the volume that is there now."""
+    if download.status.status is not AIMStatus.READY or claim is None:
+        return False
+    verified = next((c for c in download.status.conditions if c.type == reasons.DOWNLOAD_COMPLETE), None)
+    since, made = verified.last_transition_time if verified else None, claim.metadata.creation_timestamp
+    return since is None or made is None or made <= since
+
+
+def components(download: Download, seen: Surroundings, known: Size) -> tuple[Component, ...]:
+    """What the parts of a download report."""
+    check = _check_parts(seen, known) if needs_check(download) else ()
+    return (*check, *(_fetch_parts(download, seen) if known.effective else ()))
+
+
+def _check_parts(seen: Surroundings, known: Size) -> list[Component]:
+    parts = [jobs.inspect("CheckSizeJob", seen.check.job)]
+    if seen.check.job:
+        parts.append(pods.inspect("CheckSizeJobPods", seen.check.pods, seen.events, seen.check.failure_log))
+    if known.problem:
+        parts.append(Component(name="CheckSizeOutput", problems=(known.problem,)))
+    elif seen.check.is_complete and not known.effective:
+        waiting = "Waiting for the output of the check-size job"
+        parts.append(
+            Component(name="CheckSizeOutput", state=AIMStatus.PROGRESSING, reason="OutputPending", message=waiting)
+        )
+    return _without_double_blame(parts, "CheckSizeJob", "CheckSizeJobPods")
+
+
+def _fetch_parts(download: Download, seen: Surroundings) -> list[Component]:
+    parts = [volumes.inspect("CachePvc", seen.claim, seen.events)]
+    if is_downloaded(download, seen.claim):
+        return parts
+    parts.append(jobs.inspect("DownloadJob", seen.fetch.job))
+    if seen.fetch.job is None:
+        return parts
+    if seen.fetch.is_complete:
+        done = Component(name="DownloadJobPods", state=AIMStatus.READY, reason="PodsReady", message="Pods are ready")
+        return [*parts, done]
+    parts.append(pods.inspect("DownloadJobPods", seen.fetch.pods, seen.events, seen.fetch.failure_log))
+    return _without_double_blame(parts, "DownloadJob", "DownloadJobPods")
+
+
 def _without_double_blame(parts: list[Component], job: str, its_pods: str) -> list[Component]:
-    """A Job that failed because its pods ran out of something is not also blamed for a wrong spec."""
+    """A Job that failed because its pods ran out of something is not blamed too: the pods tell what to do."""
     exhausted = any(part.name == its_pods and part.has(Category.RESOURCE_EXHAUSTION) for part in parts)
     return [_blameless(part) if exhausted and part.name == job and part.problems else part for part in parts]
 
 
 def _blameless(part: Component) -> Component:
     return msgspec.structs.replace(
-        part, state=AIMStatus.FAILED, reason=part.effective_reason, message=part.effective_message, problems=()
+        part, state=AIMStatus.PROGRESSING, reason=part.effective_reason, message=part.effective_message, problems=()
     )
 
 
-def overdue(job: Job | None, kept_for: timedelta, now: datetime) -> bool:
-    """Whether a failed Job has been there longer than Kubernetes should have kept it."""
-    left = time_left(job, kept_for, now)
-    return left is not None and left <= timedelta(0)
-
-
-def time_left(job: Job | None, kept_for: timedelta, now: datetime) -> timedelta | None:
-    """How long a failed Job stays before it makes room for the next attempt; None if it has not failed."""
-    failed = jobs.failure(job) if job else None
-    if failed is None or failed.last_transition_time is None:
-        return None
-    # Kubernetes gets a little longer than promised: we only step in where its own clean-up is off.
-    return failed.last_transition_time + kept_for + timedelta(seconds=30) - now
-
-
-def completion(artifact: DownloadObject, seen: Surroundings) -> Note | None:
-    """The DownloadComplete condition; None while there is no download Job to speak of."""
-    job = seen.fetch.job
-    if job is None or is_stale(seen):
-        return None
-    arrived = _percentage(artifact) >= 100
-    if jobs.is_complete(job):
-        return _told("True", "Verified", "Download and verification complete")
-    if _has_failed(seen.fetch):
-        reason, said = (
-            ("VerificationFailed", "Download completed but verification failed")
-            if arrived
-            else ("Downloading", "Download failed before completion")
-        )
-        return _told("False", reason, said, Level.WARNING)
-    if arrived:
-        return _told("True", "Verifying", "Download complete, verifying integrity...")
-    return _told("False", "Downloading", "Download in progress")
-
-
-def _told(status: str, reason: str, message: str, level: Level = Level.INFO) -> Note:
-    verdict = "True" if status == "True" else "False"
-    return Note(type=reasons.DOWNLOAD_COMPLETE, status=verdict, reason=reason, message=message, level=level)
-
-
-def _has_failed(fetch: JobSeen) -> bool:
-    gave_up = fetch.job is not None and jobs.failure(fetch.job) is not None
-    return gave_up or any(pod.status.phase == "Failed" for pod in fetch.pods)
-
-
-def _percentage(artifact: DownloadObject) -> int:
-    progress = artifact.status.progress if artifact.status else None
-    return (progress.percentage if progress else None) or 0
-
-
-def status(artifact: DownloadObject, seen: Surroundings, known: Size, headroom: int, word: AIMStatus) -> DownloadStatus:
-    """The status to store; what download pods write stays as they wrote it, until there is an end to tell."""
-    before = artifact.status or DownloadStatus()
-    claim = seen.claim
-    allocated = before.allocated_size if before.allocated_size and sizes.in_bytes(before.allocated_size) else None
-    requested = claim.spec.resources.requests.get("storage") if claim else None
-    return msgspec.structs.replace(
-        before,
-        status=word,
-        mode=CacheMode.DEDICATED if artifact.metadata.owner_references else CacheMode.SHARED,
-        display_size=sizes.display(known.effective) if known.effective else before.display_size,
-        persistent_volume_claim=claim.metadata.name if claim else before.persistent_volume_claim,
-        discovered_size_bytes=before.discovered_size_bytes or known.discovered,
-        allocated_size=allocated or requested,
-        headroom_percent=before.headroom_percent if allocated or not requested else headroom,
-        progress=_progress(before.progress, seen, known),
-        download=_download(before, seen),
-    )
-
-
-def _progress(before: DownloadProgress | None, seen: Surroundings, known: Size) -> DownloadProgress | None:
-    if seen.fetch.job is None or is_stale(seen):
-        return before
-    if jobs.is_complete(seen.fetch.job):
-        total = known.effective
-        return DownloadProgress(total_bytes=total, downloaded_bytes=total, percentage=100, display_percentage="100 %")
-    if _has_failed(seen.fetch):
-        return msgspec.structs.replace(before or DownloadProgress(), display_percentage="N/A")
-    return before
-
-
-def _download(before: DownloadStatus, seen: Surroundings) -> DownloadState | None:
-    job = seen.fetch.job
-    if before.download and job and jobs.is_complete(job) and not is_stale(seen):
-        return msgspec.structs.replace(before.download, message="Complete")
-    return before.download
-
-
-def headroom(artifact: DownloadObject, configured: int | None) -> int:
+def headroom(download: Download, configured: int | None) -> int:
     """Percent of extra space: what a service asked for, else the runtime config's, else 10; 0 is an answer too."""
-    asked = artifact.metadata.annotations.get(names.ANNOTATION_HEADROOM, "")
+    asked = download.metadata.annotations.get(names.ANNOTATION_HEADROOM, "")
     if asked.isascii() and asked.isdecimal():
         return int(asked)
     return names.DEFAULT_HEADROOM_PERCENT if configured is None else configured

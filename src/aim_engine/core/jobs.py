@@ -1,5 +1,6 @@
 """How a Job is doing."""
 
+from datetime import datetime
 from typing import Final
 
 from aim_engine.api.foreign import ForeignCondition, Job
@@ -22,6 +23,12 @@ def is_complete(job: Job) -> bool:
 def failure(job: Job) -> ForeignCondition | None:
     """The condition that tells why it failed for good, if it did."""
     return _condition(job, "Failed")
+
+
+def ended_at(job: Job) -> datetime | None:
+    """When it completed or failed for good; None while it goes on."""
+    end = _condition(job, "Complete") or failure(job)
+    return end.last_transition_time if end else None
 
 
 def is_active(job: Job) -> bool:

@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from aim_engine.api import reasons
-from aim_engine.api.foreign import Event, Pod
+from aim_engine.api.foreign import ContainerStatus, Event, Pod
 from aim_engine.api.status import AIMStatus
 from aim_engine.core import events, image_pull, pod_failure
 from aim_engine.core.health import Component
@@ -122,7 +122,7 @@ _CHECKS: Final[tuple[Callable[[_Seen], _Finding | None], ...]] = (
 
 def _pull_problem(seen: _Seen) -> Problem | None:
     for pod in seen.pods:
-        for status in (*pod.status.container_statuses, *pod.status.init_container_statuses):
+        for status in _containers(pod):
             waiting = status.state.waiting
             if waiting and waiting.reason in _PULLING:
                 text = _pull_text(waiting.message, pod, seen.events)
@@ -149,3 +149,35 @@ def _is_ready(pod: Pod) -> bool:
     return pod.status.phase == "Running" and any(
         condition.type == "Ready" and condition.status == "True" for condition in pod.status.conditions
     )
+
+
+_STUCK = frozenset({*_PULLING, "CrashLoopBackOff", "CreateContainerConfigError", "CreateContainerError"})
+
+
+def tells_more(old: Pod | None, new: Pod | None) -> bool:
+    """Whether a change of a pod is worth a look: it came with trouble, went, or `inspect` may judge it otherwise."""
+    if new is None:
+        return True
+    if old is None:
+        return new.status.phase not in ("", "Pending") or has_issue(new)
+    return _outline(old) != _outline(new)
+
+
+def has_issue(pod: Pod) -> bool:
+    """Whether a container cannot start, or no node takes the pod."""
+    stuck = any(status.state.waiting and status.state.waiting.reason in _STUCK for status in _containers(pod))
+    return stuck or (pod.status.phase == "Pending" and _is_unschedulable(pod))
+
+
+def _is_unschedulable(pod: Pod) -> bool:
+    wanted = ("PodScheduled", "False", "Unschedulable")
+    return any((each.type, each.status, each.reason) == wanted for each in pod.status.conditions)
+
+
+def _outline(pod: Pod) -> tuple[object, ...]:
+    waiting = [(status.name, status.state.waiting and status.state.waiting.reason) for status in _containers(pod)]
+    return pod.status.phase, _is_ready(pod), has_issue(pod), waiting
+
+
+def _containers(pod: Pod) -> tuple[ContainerStatus, ...]:
+    return (*pod.status.container_statuses, *pod.status.init_container_statuses)

@@ -9,24 +9,37 @@ from aim_engine.api.artifact import AIMArtifact, CacheMode, DownloadObject
 from aim_engine.api.sources import ModelSource
 from aim_engine.api.status import AIMStatus
 from aim_engine.api.template import Template
-from aim_engine.api.template_cache import AIMTemplateCache, ResolvedDownload
+from aim_engine.api.template_cache import (
+    AIMTemplateCache,
+    AIMTemplateCacheSpec,
+    AIMTemplateCacheStatus,
+    ResolvedDownload,
+)
 from aim_engine.core import health
 from aim_engine.core.derived_name import label_value
 from aim_engine.core.health import Component, of_failed_fetch
 from aim_engine.core.problems import Dependency, Failure
 from aim_engine.core.transitions import Level, Note
+from aim_engine.objects import ObjectMeta
 
-PREFERENCE = (
-    AIMStatus.FAILED,
-    AIMStatus.NOT_AVAILABLE,
-    AIMStatus.DEGRADED,
-    AIMStatus.PENDING,
-    AIMStatus.STARTING,
-    AIMStatus.PROGRESSING,
-    AIMStatus.READY,
-    AIMStatus.RUNNING,
-)
-"""From the least to the most wanted, when one of several objects has to be taken."""
+
+class Cache(msgspec.Struct, frozen=True):
+    """A template cache, complete: the pipeline lets none through that has no spec."""
+
+    metadata: ObjectMeta
+    spec: AIMTemplateCacheSpec
+    status: AIMTemplateCacheStatus
+    """Blank before the first pass."""
+
+    @property
+    def is_shared(self) -> bool:
+        return self.spec.mode is not CacheMode.DEDICATED
+
+
+def of(item: AIMTemplateCache) -> Cache:
+    """The object as everything here takes it."""
+    assert item.spec is not None
+    return Cache(item.metadata, item.spec, item.status or AIMTemplateCacheStatus())
 
 
 class Match(msgspec.Struct, frozen=True):
@@ -37,38 +50,31 @@ class Match(msgspec.Struct, frozen=True):
     found: DownloadObject | None
 
 
-def mode(cache: AIMTemplateCache) -> CacheMode:
-    return (cache.spec.mode if cache.spec else None) or CacheMode.SHARED
-
-
-def sources(cache: AIMTemplateCache, template: Template | None) -> tuple[ModelSource, ...]:
+def sources(cache: Cache, template: Template | None) -> tuple[ModelSource, ...]:
     """What to cache: the cache's own list, else what the template found out it needs."""
-    own = cache.spec.model_sources if cache.spec else ()
-    return own or (template.status.model_sources if template and template.status else ())
+    return cache.spec.model_sources or (template.status.model_sources if template and template.status else ())
 
 
-def matches(
-    cache: AIMTemplateCache, wanted: Sequence[ModelSource], candidates: Sequence[DownloadObject]
-) -> tuple[Match, ...]:
+def matches(cache: Cache, wanted: Sequence[ModelSource], candidates: Sequence[DownloadObject]) -> tuple[Match, ...]:
     """For each source the best download object of the namespace that this cache may use."""
     usable = [one for one in candidates if one.metadata.deletion_timestamp is None and may_use(cache, one)]
     return tuple(Match(index, source, _best(cache, source, usable)) for index, source in enumerate(wanted))
 
 
-def may_use(cache: AIMTemplateCache, one: DownloadObject) -> bool:
+def may_use(cache: Cache, one: DownloadObject) -> bool:
     """A Shared cache takes any; a Dedicated one only its own, those promoted away from it included."""
-    return mode(cache) is CacheMode.SHARED or is_own(cache, one)
+    return cache.is_shared or is_own(cache, one)
 
 
-def is_own(cache: AIMTemplateCache, one: DownloadObject) -> bool:
+def is_own(cache: Cache, one: DownloadObject) -> bool:
     """Whether a download object was made by this cache, even if it has been promoted to shared since."""
     if one.metadata.owner_references:
         return any(owner.uid == cache.metadata.uid for owner in one.metadata.owner_references)
     return one.metadata.labels.get(names.LABEL_TEMPLATE_CACHE_NAME) == label_value(cache.metadata.name)
 
 
-def _best(cache: AIMTemplateCache, source: ModelSource, usable: Sequence[DownloadObject]) -> DownloadObject | None:
-    wanted_class = (cache.spec.storage_class_name if cache.spec else None) or ""
+def _best(cache: Cache, source: ModelSource, usable: Sequence[DownloadObject]) -> DownloadObject | None:
+    wanted_class = cache.spec.storage_class_name or ""
     fitting = [
         one
         for one in usable
@@ -81,7 +87,7 @@ def _best(cache: AIMTemplateCache, source: ModelSource, usable: Sequence[Downloa
 
 def _preference(one: DownloadObject) -> tuple[int, bool, bool]:
     """Best state first; of equals an object nobody owns, then one of the newer kind, then the first listed."""
-    return PREFERENCE.index(state(one)), not one.metadata.owner_references, isinstance(one, AIMArtifact)
+    return health.rank(state(one)), not one.metadata.owner_references, isinstance(one, AIMArtifact)
 
 
 def state(one: DownloadObject) -> AIMStatus:

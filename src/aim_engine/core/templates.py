@@ -12,7 +12,7 @@ from aim_engine.api.model import AIMClusterModel, AIMModel, Model
 from aim_engine.api.status import AIMStatus, ResolutionScope, ResolvedReference
 from aim_engine.api.template import AIMServiceTemplate, Profile, ProfileMetadata, Template, TemplateSpec
 from aim_engine.api.template_cache import AIMTemplateCache, TemplateScope
-from aim_engine.core import hardware, template_caches
+from aim_engine.core import hardware, health
 from aim_engine.core.health import Component, of_failed_fetch
 from aim_engine.core.problems import Dependency, Failure, invalid_spec
 from aim_engine.core.transitions import Level, Note
@@ -119,7 +119,7 @@ def serving_cache(template: Template, caches: Sequence[AIMTemplateCache]) -> AIM
         if cache.spec
         and cache.spec.template_name == template.metadata.name
         and cache.spec.template_scope is not TemplateScope.CLUSTER
-        and template_caches.mode(cache) is CacheMode.SHARED
+        and cache.spec.mode is not CacheMode.DEDICATED
         and cache.metadata.deletion_timestamp is None
     ]
     return max(shared, key=lambda cache: (_preference(cache), cache.metadata.name), default=None)
@@ -139,7 +139,7 @@ def _state(cache: AIMTemplateCache) -> AIMStatus:
 
 
 def _preference(cache: AIMTemplateCache) -> int:
-    return template_caches.PREFERENCE.index(_state(cache))
+    return health.rank(_state(cache))
 
 
 def cache_reference(cache: AIMTemplateCache | None) -> ResolvedReference | None:

@@ -1,17 +1,17 @@
 """The claim for the volume that the weights of one download object live on."""
 
 from aim_engine.api import names
-from aim_engine.api.artifact import DownloadObject
 from aim_engine.core.derived_name import label_value
+from aim_engine.core.downloads import Download
 from aim_engine.objects import Manifest
 
 
-def build(artifact: DownloadObject, name: str, request: str, storage_class: str) -> Manifest:
+def build(download: Download, name: str, request: str, storage_class: str) -> Manifest:
     """A claim that many pods on many nodes may mount; an empty class leaves the choice to the cluster."""
     return {
         "apiVersion": "v1",
         "kind": "PersistentVolumeClaim",
-        "metadata": {"name": name, "namespace": artifact.metadata.namespace, "labels": labels(artifact)},
+        "metadata": {"name": name, "namespace": download.metadata.namespace, "labels": labels(download)},
         "spec": {
             "accessModes": ["ReadWriteMany"],
             "resources": {"requests": {"storage": request}},
@@ -20,14 +20,13 @@ def build(artifact: DownloadObject, name: str, request: str, storage_class: str)
     }
 
 
-def labels(artifact: DownloadObject) -> dict[str, str]:
+def labels(download: Download) -> dict[str, str]:
     """By what users find the volume of an artifact or of a model."""
-    assert artifact.spec is not None
-    source = artifact.spec.source_uri.partition("://")[2]
-    made_by_cache = artifact.metadata.labels.get(names.LABEL_TEMPLATE_CREATED) == "true"
+    source = download.spec.source_uri.partition("://")[2]
+    made_by_cache = download.metadata.labels.get(names.LABEL_TEMPLATE_CREATED) == "true"
     found_by = {
-        names.LABEL_CACHE_NAME: label_value(artifact.metadata.name),
-        names.LABEL_ARTIFACT: label_value(artifact.metadata.name),
+        names.LABEL_CACHE_NAME: label_value(download.metadata.name),
+        names.LABEL_ARTIFACT: label_value(download.metadata.name),
         names.LABEL_CACHE_TYPE: names.CACHE_TYPE_TEMPLATE_CACHE if made_by_cache else None,
         names.LABEL_SOURCE_MODEL: label_value(source),
     }

@@ -45,6 +45,7 @@ class ContainerStatus(Wire):
 class PodCondition(Wire):
     type: str
     status: Truth
+    reason: str = ""
 
 
 class PodStatus(Wire):
