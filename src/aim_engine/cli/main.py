@@ -15,6 +15,7 @@ SUBCOMMANDS = {
     "node": "Run nodes whose containers are processes of this machine",
     "kubectl": "Run kubectl against the local cluster",
     "up": "Start a local cluster that knows the kinds of AIM Engine",
+    "download": "Download weights from the hub or from S3 into a directory",
     "crds": "Print or write the CustomResourceDefinitions",
 }
 """Name of a subcommand -> its line in the help. The module `aim_engine.cli.<name>` holds it as `command`."""

@@ -1,7 +1,6 @@
 """The programs of the downloader image. `python -m aim_engine.downloader <uri>` is what a download Job runs."""
 
 import os
-import signal
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -14,7 +13,7 @@ from aim_engine.downloader.failures import Failure, Interrupted, UsageError
 from aim_engine.downloader.gauge import measured
 from aim_engine.downloader.hub import Repository
 from aim_engine.downloader.reports import PodReport
-from aim_engine.downloader.run import VERIFYING, Download, interrupt
+from aim_engine.downloader.run import VERIFYING, Download, catch_signals
 from aim_engine.downloader.verify import verify
 
 USAGE = "Error: say what to download: hf://<organisation>/<name> or s3://<bucket>/<prefix>"
@@ -114,7 +113,7 @@ def main(words: Sequence[str]) -> int:
     """Run a program of the image; a failure is one line on standard error and an exit code."""
     speech.learn(os.environ)
     environment.prepare(os.environ)
-    signal.signal(signal.SIGTERM, interrupt)
+    catch_signals()
     program = PROGRAMS.get(words[0]) if words else None
     try:
         (program or entrypoint)(words[1:] if program else words)
@@ -122,8 +121,6 @@ def main(words: Sequence[str]) -> int:
         if str(failure):
             speech.warn(str(failure))
         return failure.code
-    except KeyboardInterrupt:
-        return Interrupted.code
     except Exception as error:  # what nobody foresaw still must not print a credential
         speech.warn(f"Error: {type(error).__name__}: {speech.one_line(error)}")
         return 1

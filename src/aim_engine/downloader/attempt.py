@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from aim_engine.downloader import hub, memory, settings, simulation, speech
@@ -25,13 +25,13 @@ SIMULATE = "simulate"
 
 
 def start(
-    what: str, target: Path, gauge: Gauge, manifest: Path, environment: dict[str, str]
+    what: str, target: Path, manifest: Path, gauge: Gauge, environment: Mapping[str, str], errors: int | None
 ) -> "subprocess.Popen[bytes]":
-    """Start an attempt; `what` is the URI, or one of the words for tests."""
-    command = [sys.executable, "-m", __name__, what, str(target), str(gauge.descriptor), str(manifest)]
+    """Start an attempt; `what` is the URI, or one of the words for tests; `errors` is where it prints."""
     return subprocess.Popen(
-        command,
+        [sys.executable, "-m", __name__, what, str(target), str(gauge.descriptor), str(manifest)],
         stdin=subprocess.PIPE,
+        stderr=errors,
         env={**os.environ, **environment},
         pass_fds=(gauge.descriptor,),
         start_new_session=True,

@@ -180,6 +180,7 @@ class BucketSource:
     """The objects below a place, in parts."""
 
     part_bytes = PART_BYTES
+    tries = 6
 
     def __init__(self, bucket: Bucket) -> None:
         self.bucket = bucket

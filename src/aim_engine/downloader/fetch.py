@@ -17,9 +17,7 @@ from aim_engine.downloader.volume import Volume, disk_full, make_way
 
 SMALL = 256 * 1024
 """A file up to this size is read whole and written in one go."""
-TRIES = 6
-"""How often in a row a part may break off without a single new byte."""
-FIRST_PAUSE = 1.0
+FIRST_PAUSE = 0.5
 
 
 class Source(Protocol):
@@ -28,6 +26,8 @@ class Source(Protocol):
     part_bytes: int
     """Into parts of which size a file is cut."""
     workers: int
+    tries: int
+    """How often in a row a part may break off without a single new byte."""
 
     def blocks(self, file: RemoteFile, first: int, end: int) -> Iterator[memoryview]:
         """Yield the bytes `first` to `end` of a file in order; a block is valid until the next one.
@@ -153,13 +153,13 @@ class Fetch:
             except RateLimited as limit:
                 pause = limit.seconds if limit.seconds is not None else FIRST_PAUSE * 2**broken
                 waited, broken = waited + pause, broken + 1
-                if waited > self.longest_wait or broken >= TRIES:
+                if waited > self.longest_wait or broken >= self.source.tries:
                     raise
                 warn(f"The source asks for fewer requests; going on in {pause:g} s")
                 self._pause(pause)
             except NetworkFailure as failure:
                 broken = 1 if at > start else broken + 1
-                if broken >= TRIES:
+                if broken >= self.source.tries:
                     raise
                 warn(f"{failure} ({file.path}); going on at byte {at}")
                 self._pause(FIRST_PAUSE * 2 ** (broken - 1))

@@ -168,6 +168,8 @@ class Repository:
 class HttpSource:
     """The files of one revision over HTTP, whole or in parts."""
 
+    tries = 6
+
     def __init__(self, repository: Repository, manifest: Manifest, protocol: str) -> None:
         self.repository = repository
         self.revision = manifest.revision
@@ -194,6 +196,7 @@ class XetSource:
     """The large files of one revision from the content store, the others over HTTP."""
 
     part_bytes = WHOLE
+    tries = 2  # hf_xet tries again by itself
 
     def __init__(self, repository: Repository, manifest: Manifest) -> None:
         self.repository = repository

@@ -16,19 +16,21 @@ from pathlib import Path
 from aim_engine.downloader.volume import FULL
 
 NAME = ".aim-download.lock"
+BEAT_SECONDS = 5.0
 BEATS_TO_WATCH = 3
+POLL_SECONDS = 0.5
 
 
 class DirectoryLock:
     """The lock on a target directory."""
 
-    def __init__(self, target: Path, beat_seconds: float, pause: Callable[[float], None] = time.sleep) -> None:
+    def __init__(self, target: Path, beat_seconds: float = BEAT_SECONDS) -> None:
         self.path = target / NAME
         self.owner = f"{socket.gethostname()}:{os.getpid()}"
         self._beat_seconds = beat_seconds
-        self._pause = pause
         self._descriptor = -1
         self._beats = 0
+        self._beaten_at = float("-inf")
 
     def acquire(self, waiting: Callable[[str], None]) -> None:
         """Take the lock; `waiting` is called once with the holder's name if there is one."""
@@ -37,7 +39,7 @@ class DirectoryLock:
             if not told:
                 waiting(self._holder()[0] or "another process")
                 told = True
-            self._pause(min(self._beat_seconds, 1.0))
+            time.sleep(POLL_SECONDS)
         self.beat()
 
     def _try(self) -> bool:
@@ -72,7 +74,7 @@ class DirectoryLock:
         owner, beats = self._holder()
         if not owner or owner.partition(":")[0] == socket.gethostname():
             return False
-        self._pause(self._beat_seconds * BEATS_TO_WATCH)
+        time.sleep(self._beat_seconds * BEATS_TO_WATCH)
         return self._holder() not in ((owner, beats), ("", 0))
 
     def _holder(self) -> tuple[str, int]:
@@ -83,10 +85,11 @@ class DirectoryLock:
             return "", 0
 
     def beat(self) -> None:
-        """Show that we are still at work."""
-        if self._descriptor < 0:
+        """Show that we are still at work; more often than needed does nothing."""
+        now = time.monotonic()
+        if self._descriptor < 0 or now - self._beaten_at < self._beat_seconds:
             return
-        self._beats += 1
+        self._beats, self._beaten_at = self._beats + 1, now
         try:
             os.pwrite(self._descriptor, f"{self.owner} {self._beats:016d}".encode(), 0)
             os.ftruncate(self._descriptor, len(self.owner) + 17)

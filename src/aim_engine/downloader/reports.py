@@ -15,6 +15,11 @@ MOST_WHILE_RUNNING = 99
 class Report(Protocol):
     """What a download tells while it runs."""
 
+    @property
+    def errors(self) -> int | None:
+        """The descriptor that attempts print their troubles to; None is our own standard error."""
+        ...
+
     def say(self, text: str) -> None:
         """Hear a line about the course of the download."""
         ...
@@ -47,6 +52,7 @@ class PodReport:
     """Lines in the log and patches of the status."""
 
     status: StatusWriter | None
+    errors: int | None = None
     _last_trouble: str | None = None
 
     @staticmethod

@@ -40,7 +40,7 @@ class Download:
     report: Report
 
     def __post_init__(self) -> None:
-        self._lock = DirectoryLock(self.settings.target, self.settings.interval_seconds)
+        self._lock = DirectoryLock(self.settings.target)
         self._fetched_bytes = 0
         self._manifest: Manifest | None = None
 
@@ -96,7 +96,8 @@ class Download:
         """Run one attempt under a monitor; raise what its end means."""
         gauge, kills = Gauge(), memory.kills()
         with tempfile.NamedTemporaryFile(prefix="manifest-", suffix=".json") as manifest:
-            process = attempt.start(what, self.settings.target, gauge, Path(manifest.name), environment)
+            files = (self.settings.target, Path(manifest.name))
+            process = attempt.start(what, *files, gauge, environment, self.report.errors)
             code = Monitor(gauge, self.settings, self.report, self._lock.beat).follow(process)
             text = Path(manifest.name).read_text()
         self._fetched_bytes = gauge.total
@@ -184,10 +185,14 @@ class Download:
             return
         assert self._manifest is not None, "an attempt that succeeds leaves its manifest"
         volume = attempt.volume_for(self.uri, self.settings.target, self._manifest.revision)
-        verify(volume, self._manifest, self.report.verified)
+        verify(volume, self._manifest, self._verified)
         self._clean()
         self.report.say("Download complete and verified")
         self.report.say(f"Size of HF_HOME: {readable(measured(Path(os.environ.get('HF_HOME', '/tmp/.hf'))))}")
+
+    def _verified(self, count: int, total: int) -> None:
+        self._lock.beat()
+        self.report.verified(count, total)
 
     def _clean(self) -> None:
         assert self._manifest is not None, "an attempt that succeeds leaves its manifest"
@@ -204,12 +209,19 @@ class Download:
             raise Failure("[SIMULATE] Verification FAILED")
 
 
-def interrupt(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
-    """Turn SIGTERM into a failure that unwinds: the attempt is ended and the lock is given back."""
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    raise Interrupted(
-        "Interrupted by SIGTERM; what was fetched stays on the volume and the next attempt goes on with it"
-    )
+def catch_signals() -> None:
+    """Turn SIGTERM and Ctrl-C into a failure that unwinds: the attempt is ended and the lock is given back."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
+        for each in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(each, signal.SIG_IGN)
+        name = signal.Signals(number).name
+        raise Interrupted(
+            f"Interrupted by {name}; what was fetched stays on the volume and the next run goes on with it"
+        )
+
+    for each in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(each, interrupt)
 
 
 def readable(size: int) -> str:

@@ -1,0 +1,2 @@
+#!/bin/sh
+exec "${PYTHON:-python3}" -m aim_engine.downloader check-size "$@"
