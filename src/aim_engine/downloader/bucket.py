@@ -30,9 +30,11 @@ READ_SECONDS = 30.0
 SIGNED_SECONDS = 3600
 MD5 = re.compile(r"[0-9a-f]{32}")
 MD5_OF_PARTS = re.compile(r"[0-9a-f]{32}-(\d+)")
-MISSING = {"NoSuchBucket", "NoSuchKey", "404"}
-DENIED = {"AccessDenied", "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "InvalidToken", "403", "401"}
-SLOWER = {"SlowDown", "503", "429", "RequestLimitExceeded", "TooManyRequests"}
+MISSING = {"NoSuchBucket", "NoSuchKey"}
+UNKNOWN_KEY = {"InvalidAccessKeyId", "XAdminUserNotFound"}
+"""How stores name an access key that nobody has; one of them with status 404, as if the bucket were missing."""
+DENIED = {"AccessDenied", "SignatureDoesNotMatch", "ExpiredToken", "InvalidToken", *UNKNOWN_KEY}
+SLOWER = {"SlowDown", "RequestLimitExceeded", "TooManyRequests"}
 
 
 @dataclass(frozen=True)
@@ -166,6 +168,7 @@ class Bucket:
 
     def refused(self, status: int, code: str, seconds: float | None = None) -> Failure:
         """Say in one line why the store refused, in the words that the operator looks for."""
+        status, code = (403, "InvalidAccessKeyId") if code in UNKNOWN_KEY else (status, code)
         line = f"S3 error: {status} ({code}): {self.place}"
         if code in SLOWER or status in (429, 503):
             return RateLimited(line, seconds)

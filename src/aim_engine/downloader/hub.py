@@ -72,10 +72,9 @@ class Repository:
 
     def manifest(self) -> Manifest:
         """Ask what the repository holds now."""
-        revision: str = self._ask(lambda: self._api.repo_info(self.name).sha)
-        entries: list[Any] = self._ask(
-            lambda: list(self._api.list_repo_tree(self.name, recursive=True, revision=revision))
-        )
+        api = self._api  # loads the library, which takes a moment that must be over before the first tick
+        revision: str = self._ask(lambda: api.repo_info(self.name).sha)
+        entries: list[Any] = self._ask(lambda: list(api.list_repo_tree(self.name, recursive=True, revision=revision)))
         found = tuple(_remote_file(entry) for entry in entries if hasattr(entry, "blob_id"))
         files.refuse_unsafe(file.path for file in found)
         return Manifest(revision, found)
@@ -141,7 +140,7 @@ class Repository:
 
     @property
     def endpoint(self) -> str:
-        endpoint: str = self._library.constants.ENDPOINT
+        endpoint: str = importlib.import_module("huggingface_hub.constants").ENDPOINT
         return endpoint
 
     def refused(self, status: int, code: str, seconds: float | None = None) -> Failure:

@@ -100,7 +100,7 @@ class Transfer:
 
     def _get(self, url: str, headers: dict[str, str], etag: str) -> http.client.HTTPResponse:
         """Follow redirects to the answer that has the content; the authorization stays with the origin it is for."""
-        headers = {"Accept-Encoding": "identity", **headers}
+        headers = {"accept-encoding": "identity", **{name.lower(): value for name, value in headers.items()}}
         for _ in range(MOST_REDIRECTS):
             response = self._ask(url, headers)
             if response.status in (200, 206):
@@ -111,7 +111,7 @@ class Transfer:
                 raise Refused(response.status, response.headers, body, url)
             following = urllib.parse.urljoin(url, response.headers.get("Location", ""))
             if _origin(following) != _origin(url):
-                headers.pop("Authorization", None)
+                headers.pop("authorization", None)
             url = following
         raise NetworkFailure(f"Network failure: more than {MOST_REDIRECTS} redirects, the last one to {url}")
 

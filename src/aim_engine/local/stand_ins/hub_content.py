@@ -15,8 +15,8 @@ from aim_engine.local.stand_ins.hub_files import HubFile, Repositories
 
 CHUNK = 64 * 1024
 HEADER = 8
-CHUNKS_PER_XORB = 960
-"""A xorb may not be larger than 64 MiB."""
+FEWEST_CHUNKS, MOST_CHUNKS = 16, 960
+"""Of a xorb, which may not be larger than 64 MiB; a small file has several xorbs too, so that it arrives in pieces."""
 TOKEN_SECONDS = 900
 
 
@@ -85,10 +85,14 @@ def chunk_count(file: HubFile) -> int:
     return -(-file.size // CHUNK)
 
 
+def chunks_per_xorb(file: HubFile) -> int:
+    return min(max(chunk_count(file) // 4, FEWEST_CHUNKS), MOST_CHUNKS)
+
+
 def xorb_size(file: HubFile, index: int) -> int:
     """Bytes of one xorb with its headers."""
-    begin = index * CHUNKS_PER_XORB
-    chunks = min(CHUNKS_PER_XORB, chunk_count(file) - begin)
+    begin = index * chunks_per_xorb(file)
+    chunks = min(chunks_per_xorb(file), chunk_count(file) - begin)
     return min(chunks * CHUNK, file.size - begin * CHUNK) + chunks * HEADER
 
 
@@ -97,7 +101,7 @@ def xorb_bytes(file: HubFile, index: int, first: int, last: int) -> bytes:
     begin, end = first // (HEADER + CHUNK), -(-(last + 1) // (HEADER + CHUNK))
     parts: list[bytes] = []
     with file.location.open("rb") as stream:
-        stream.seek((index * CHUNKS_PER_XORB + begin) * CHUNK)
+        stream.seek((index * chunks_per_xorb(file) + begin) * CHUNK)
         for _ in range(begin, end):
             content = stream.read(CHUNK)
             length = len(content).to_bytes(3, "little")
@@ -107,12 +111,12 @@ def xorb_bytes(file: HubFile, index: int, first: int, last: int) -> bytes:
 
 def reconstruct(file: HubFile, first: int, last: int, origin: str) -> dict[str, object]:
     """Describe the chunks that hold bytes first to last of a file, xorb by xorb."""
-    begin, end = first // CHUNK, last // CHUNK + 1
+    begin, end, size = first // CHUNK, last // CHUNK + 1, chunks_per_xorb(file)
     terms: list[object] = []
     xorbs: dict[str, object] = {}
-    for index in range(begin // CHUNKS_PER_XORB, (end - 1) // CHUNKS_PER_XORB + 1):
-        base = index * CHUNKS_PER_XORB
-        start, stop = max(begin - base, 0), min(end - base, CHUNKS_PER_XORB)
+    for index in range(begin // size, (end - 1) // size + 1):
+        base = index * size
+        start, stop = max(begin - base, 0), min(end - base, size)
         unpacked = min((base + stop) * CHUNK, file.size) - (base + start) * CHUNK
         chunks = {"start": start, "end": stop}
         offset = start * (CHUNK + HEADER)
