@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from aim_engine.controllers import artifact, model, runtime_config, template, template_cache
+from aim_engine.controllers import artifact, model, model_source, runtime_config, template, template_cache
 from aim_engine.controllers.carrying_out import Executor
 from aim_engine.controllers.cluster import Cluster
 from aim_engine.controllers.concept import Concept
@@ -25,6 +25,7 @@ CONCEPTS: tuple[Concept[Any, Any, Any], ...] = (
     template_cache.TEMPLATE_CACHES,
     model.MODELS,
     model.CLUSTER_MODELS,
+    model_source.MODEL_SOURCES,
     template.TEMPLATES,
     template.CLUSTER_TEMPLATES,
 )

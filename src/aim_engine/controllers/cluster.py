@@ -14,8 +14,9 @@ from aim_engine.api.service import AIMService
 from aim_engine.api.template import AIMClusterServiceTemplate, AIMServiceTemplate, Template
 from aim_engine.api.template_cache import AIMTemplateCache
 from aim_engine.controllers import kinds
+from aim_engine.controllers.scans import Scans
 from aim_engine.controllers.waiting_line import WaitingLine
-from aim_engine.core import node_gpus
+from aim_engine.core import model_sources, node_gpus
 from aim_engine.core.node_gpus import Inventory
 from aim_engine.kube.client import EVERYTHING, Client, Selection
 from aim_engine.kube.errors import KubeError
@@ -39,6 +40,7 @@ class Cluster:
         self.operator_namespace = operator_namespace
         self.registry = registry
         self.waiting_for_discovery = WaitingLine()
+        self.scans = Scans()
         self.informers: list[Informer[Any]] = []
         self._client = client
         self._by_kind: dict[tuple[str, str], Informer[Any]] = {}
@@ -49,6 +51,7 @@ class Cluster:
         self.models = self._follow(kinds.MODELS, AIMModel)
         self.cluster_models = self._follow(kinds.CLUSTER_MODELS, AIMClusterModel)
         self.model_sources = self._follow(kinds.MODEL_SOURCES, AIMClusterModelSource)
+        self._sources_by_label = self.model_sources.store.index(lambda one: [model_sources.label(one.metadata.name)])
         self.templates = self._follow(kinds.TEMPLATES, AIMServiceTemplate, MODEL_OWNERS)
         self.cluster_templates = self._follow(kinds.CLUSTER_TEMPLATES, AIMClusterServiceTemplate, MODEL_OWNERS)
         self._templates_by_model = self.templates.store.index(_model_of)
@@ -97,6 +100,10 @@ class Cluster:
     def templates_of(self, model: Key) -> list[Template]:
         """The templates that name a model and are of its scope."""
         return [*(self._templates_by_model if model.namespace else self._cluster_templates_by_model)[model]]
+
+    def sources_labelled(self, label: str) -> list[AIMClusterModelSource]:
+        """The model sources that a label of a model stands for."""
+        return self._sources_by_label[label]
 
     async def pull_secret(self, key: Key) -> PullSecret:
         """A Secret with its data, read anew: credentials are kept in no store. Raises a KubeError."""

@@ -1,0 +1,56 @@
+"""What each model source found when it last looked, kept in memory: a new process looks for itself."""
+
+from datetime import datetime, timedelta
+
+from aim_engine.api.model_source import AIMClusterModelSource
+from aim_engine.core import model_sources
+from aim_engine.core.model_sources import Scan
+
+
+class Scans:
+    """The last scan of each source, and which sources have to look again."""
+
+    def __init__(self) -> None:
+        self._last: dict[str, Scan] = {}
+        self._demanded: set[str] = set()
+        self._announced: set[str] = set()
+
+    def last(self, source: AIMClusterModelSource) -> Scan | None:
+        return self._last.get(source.metadata.uid)
+
+    def demand(self, source: AIMClusterModelSource) -> None:
+        """Have it look again, however long the next time is away."""
+        self._demanded.add(source.metadata.uid)
+
+    def is_due(self, source: AIMClusterModelSource, now: datetime) -> bool:
+        uid, last = source.metadata.uid, self._last.get(source.metadata.uid)
+        if last is None or uid in self._demanded or last.generation != source.metadata.generation:
+            return True
+        return self.time_left(source, now) <= timedelta(0)
+
+    def time_left(self, source: AIMClusterModelSource, now: datetime) -> timedelta:
+        """Until the next scan."""
+        assert source.spec is not None
+        last = self._last.get(source.metadata.uid)
+        return last.at + model_sources.interval(source.spec) - now if last else timedelta(0)
+
+    def announce(self, source: AIMClusterModelSource) -> bool:
+        """Whether it has been told already that the next scan begins; from now on it has."""
+        uid = source.metadata.uid
+        known = uid in self._announced
+        self._announced.add(uid)
+        return known
+
+    def begin(self, source: AIMClusterModelSource) -> None:
+        """A scan begins: what is demanded from now on is for the next one."""
+        self._demanded.discard(source.metadata.uid)
+
+    def keep(self, source: AIMClusterModelSource, scan: Scan) -> None:
+        self._last[source.metadata.uid] = scan
+        self._announced.discard(source.metadata.uid)
+
+    def forget(self, uid: str) -> None:
+        """The source is gone."""
+        self._last.pop(uid, None)
+        self._demanded.discard(uid)
+        self._announced.discard(uid)
