@@ -6,7 +6,7 @@ import pytest
 from tests.kube.peer import Answer, peer, refuses, says
 
 from aim_engine.kube.client import Client
-from aim_engine.kube.events import Correlator, Occurrence, Recorder, Reference
+from aim_engine.kube.events import Correlator, Occurrence, Recorder, Reference, Source
 from aim_engine.kube.timings import Timings
 
 ABOUT = Reference("v1", "Toy", "team", "one", "uid")
@@ -16,7 +16,7 @@ FAST = Timings().scaled(0.01)
 def broken(
     message: str, reason: str = "Broken", about: Reference = ABOUT, source: str = "toy-controller"
 ) -> Occurrence:
-    return Occurrence(source, about, "Warning", reason, message)
+    return Occurrence(Source(source), about, "Warning", reason, message)
 
 
 @pytest.fixture

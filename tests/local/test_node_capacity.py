@@ -44,7 +44,7 @@ def test_nodes_of_the_flag(values: list[str], expected: list[Machine]) -> None:
         pytest.param("H100:8", "known are MI300X, MI355X, W7900, and none", id="a model nobody knows"),
         pytest.param("", "No nodes were asked for", id="nothing at all"),
         pytest.param("MI300X:8x0", "No nodes were asked for", id="zero nodes"),
-        pytest.param("MI300X:8x1000", "at most 100", id="too many nodes for one process"),
+        pytest.param("MI300X:8x1000", "has addresses for 126", id="too many nodes"),
     ],
 )
 def test_a_flag_that_cannot_be_used(value: str, message: str) -> None:

@@ -37,8 +37,12 @@ def command(kubeconfig: Path, images: tuple[Path, ...], gpus: tuple[str, ...]) -
     CPU, memory and GPUs of the nodes are made up, the scheduler that counts them is the real one. An image that no
     book names fails as one that does not exist.
     """
+    from aim_engine.cli import logs
+    from aim_engine.settings import Settings
+
     if sys.platform != "linux":
         raise LocalError("Nodes run on Linux only: their containers are processes with namespaces of the Linux kernel.")
+    logs.configure(Settings(zap_encoder="console"))
     asyncio.run(_run(kubeconfig, images, gpus))
 
 

@@ -5,6 +5,7 @@
 
 import asyncio
 import secrets
+import time
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -46,12 +47,21 @@ class Reference(NamedTuple):
     namespace: str
     name: str
     uid: str = ""
+    field_path: str = ""
+    """The part of the object that is meant, such as `spec.containers{main}`."""
+
+
+class Source(NamedTuple):
+    """Who tells of an event."""
+
+    component: str
+    host: str = ""
 
 
 class Occurrence(NamedTuple):
     """Something that happened."""
 
-    source: str
+    source: Source
     about: Reference
     level: Level
     reason: str
@@ -146,7 +156,8 @@ class Correlator:
 
 
 def _name(occurrence: Occurrence) -> str:
-    return f"{occurrence.about.name[:230]}.{secrets.token_hex(8)}"
+    """Grows with time, so that events of the same second are listed in their order."""
+    return f"{occurrence.about.name[:230]}.{time.time_ns():x}{secrets.token_hex(2)}"
 
 
 class Recorder:
@@ -159,10 +170,11 @@ class Recorder:
         self._idle = asyncio.Event()
         self._idle.set()
 
-    def record(self, source: str, about: Reference, level: Level, reason: str, message: str) -> None:
+    def record(self, source: str, about: Reference, level: Level, reason: str, message: str, *, host: str = "") -> None:
         """Tell users about an object; may be combined with similar events, or dropped when there are too many."""
+        occurrence = Occurrence(Source(source, host), about, level, reason, message[:LONGEST])
         try:
-            self._waiting.put_nowait((Occurrence(source, about, level, reason, message[:LONGEST]), datetime.now(UTC)))
+            self._waiting.put_nowait((occurrence, datetime.now(UTC)))
             self._idle.clear()
         except asyncio.QueueFull:
             log.warning("event dropped, too many wait", kind=about.kind, object=about.name, reason=reason)
@@ -218,13 +230,14 @@ def _manifest(key: Key, writing: Writing, moment: datetime) -> Manifest:
             "namespace": about.namespace,
             "name": about.name,
             "uid": about.uid,
+            **({"fieldPath": about.field_path} if about.field_path else {}),
         },
         "type": level,
         "reason": reason,
         "message": message,
-        "source": {"component": source},
-        "reportingComponent": source,
-        "reportingInstance": "",
+        "source": {"component": source.component, **({"host": source.host} if source.host else {})},
+        "reportingComponent": source.component,
+        "reportingInstance": source.host,
         "count": writing.count,
         "firstTimestamp": _second(moment),
         "lastTimestamp": _second(moment),

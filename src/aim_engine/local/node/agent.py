@@ -17,6 +17,7 @@ import structlog
 from aim_engine.core.gpu_models import BY_NAME
 from aim_engine.kube.client import Client
 from aim_engine.kube.errors import KubeError
+from aim_engine.kube.events import Recorder
 from aim_engine.kube.kubeconfig import from_kubeconfig
 from aim_engine.local import locks
 from aim_engine.local.container.book import Book
@@ -28,7 +29,6 @@ from aim_engine.local.node import addresses, logs_server, node_objects, registra
 from aim_engine.local.node.addresses import PodAddresses
 from aim_engine.local.node.api_server import PodApi
 from aim_engine.local.node.capacity import Machine
-from aim_engine.local.node.events import Recorder
 from aim_engine.local.node.images import Images
 from aim_engine.local.node.layout import Layout
 from aim_engine.local.node.node_objects import Listening
@@ -39,7 +39,8 @@ from aim_engine.local.node.storage import Storage
 from aim_engine.local.node.timings import Timings
 from aim_engine.objects import Key
 
-EVENTS_PATIENCE = 2.0
+LAST_WORDS = 2.0
+"""How long the API server is given for what the agent has to say at its end."""
 
 log = structlog.get_logger("node")
 
@@ -64,7 +65,7 @@ class Agent:
             connection = from_kubeconfig([self.cluster.kubeconfig])
             client = await stack.enter_async_context(Client(connection, agent="aim-node"))
             recorder = Recorder(client)
-            storage = Storage(client, recorder, self._layout.volumes, self._timings)
+            storage = Storage(client, recorder, self._layout.volumes, self._timings, forgetful=self.cluster.ephemeral)
             tools = Tools(
                 api=PodApi(client),
                 sandbox=await stack.enter_async_context(Sandbox()),
@@ -144,14 +145,16 @@ class Agent:
             ready()
             await pods.run(self._stop)
             await self._leave()
-            await recorder.flushed(EVENTS_PATIENCE)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(LAST_WORDS):
+                    await recorder.drain()
             for task in beside:
                 task.cancel()
 
     async def _leave(self) -> None:
         for node in self._registrations:
             with suppress(KubeError, TimeoutError):
-                async with asyncio.timeout(EVENTS_PATIENCE):
+                async with asyncio.timeout(LAST_WORDS):
                     await node.leave()
 
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import msgspec
 
+from aim_engine.kube.events import Level
 from aim_engine.local.container import logs
 from aim_engine.local.container.book import Image
 from aim_engine.local.container.run import Exit, Run
 from aim_engine.local.container.running import RunningContainer
 from aim_engine.local.node import probes
 from aim_engine.local.node.container_spec import Container, Hook, Probe
-from aim_engine.local.node.events import EventType
 from aim_engine.local.node.pod_status import ContainerState, Running, Terminated
 from aim_engine.local.node.probes import ProbeKind, Target, Watch
 from aim_engine.local.node.site import Site
@@ -148,7 +148,7 @@ class Attempt:
             f"Container {name} was using more than its request."
         )
 
-    def _tell(self, level: EventType, reason: str, message: str) -> None:
+    def _tell(self, level: Level, reason: str, message: str) -> None:
         self._site.tell(self._container, level, reason, message)
 
 

@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 import msgspec
 
 from aim_engine.kube.errors import KubeError
+from aim_engine.kube.events import Level
 from aim_engine.local.container.book import Image
 from aim_engine.local.container.errors import StartError
 from aim_engine.local.container.run import Run
@@ -23,7 +24,6 @@ from aim_engine.local.node.assembly import assemble
 from aim_engine.local.node.attempt import Attempt, running_state, terminated
 from aim_engine.local.node.container_spec import Container
 from aim_engine.local.node.errors import PodError
-from aim_engine.local.node.events import EventType
 from aim_engine.local.node.images import PullFailed, image_id
 from aim_engine.local.node.pod_spec import restarts, sidecar
 from aim_engine.local.node.pod_status import ContainerState, ContainerStatus, Terminated, Waiting
@@ -224,7 +224,7 @@ class ContainerRunner:
     def _put(self, **changes: object) -> None:
         self._site.board.put(msgspec.structs.replace(self._status, **changes))
 
-    def _tell(self, level: EventType, reason: str, message: str) -> None:
+    def _tell(self, level: Level, reason: str, message: str) -> None:
         self._site.tell(self._container, level, reason, message)
 
 

@@ -7,12 +7,12 @@ from collections.abc import Callable
 
 import msgspec
 
+from aim_engine.kube.events import Level
 from aim_engine.local.container.book import Book, Image, PullProblem, pull_message
 from aim_engine.local.errors import LocalError
 from aim_engine.local.node.container_spec import Container
-from aim_engine.local.node.events import EventType
 
-Tell = Callable[[EventType, str, str], None]
+Tell = Callable[[Level, str, str], None]
 _CODES: dict[PullProblem, str] = {"unauthorized": "Unknown", "notFound": "NotFound", "notInBook": "NotFound"}
 
 

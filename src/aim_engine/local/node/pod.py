@@ -6,13 +6,13 @@ from datetime import UTC, datetime
 import structlog
 
 from aim_engine.kube.errors import KubeError
+from aim_engine.kube.events import Level, Reference
 from aim_engine.local.node import adoption, backoff, status
 from aim_engine.local.node.addresses import NoAddress
 from aim_engine.local.node.board import Board
 from aim_engine.local.node.container_spec import Container
 from aim_engine.local.node.downward import Placement
 from aim_engine.local.node.errors import MountError, PodError
-from aim_engine.local.node.events import EventType, Subject
 from aim_engine.local.node.facts import Failure
 from aim_engine.local.node.pod_containers import run_containers
 from aim_engine.local.node.pod_spec import Pod
@@ -193,14 +193,9 @@ class PodRunner:
         self._stop.ask(grace * self._tools.timings.grace_unit)
         self.board.touch()
 
-    def _tell(self, container: Container | None, level: EventType, reason: str, message: str) -> None:
+    def _tell(self, container: Container | None, level: Level, reason: str, message: str) -> None:
         metadata = self.pod.metadata
         kind = "initContainers" if container in self.pod.spec.init_containers else "containers"
-        subject = Subject(
-            kind="Pod",
-            namespace=metadata.namespace,
-            name=metadata.name,
-            uid=metadata.uid,
-            field_path=f"spec.{kind}{{{container.name}}}" if container else "",
-        )
-        self._tools.recorder.tell(subject, level, reason, message, host=self.host.machine.name)
+        field_path = f"spec.{kind}{{{container.name}}}" if container else ""
+        about = Reference("v1", "Pod", metadata.namespace, metadata.name, metadata.uid, field_path)
+        self._tools.recorder.record("kubelet", about, level, reason, message, host=self.host.machine.name)

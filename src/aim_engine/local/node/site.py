@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 import aiohttp
 import msgspec
 
+from aim_engine.kube.events import Level, Recorder
 from aim_engine.local.container.sandbox import Sandbox
 from aim_engine.local.node.addresses import PodAddresses
 from aim_engine.local.node.api_server import PodApi
 from aim_engine.local.node.board import Board
 from aim_engine.local.node.capacity import Machine
 from aim_engine.local.node.downward import Placement
-from aim_engine.local.node.events import EventType, Recorder
 from aim_engine.local.node.images import Images
 from aim_engine.local.node.layout import NodeLayout, PodLayout
 from aim_engine.local.node.pod_spec import Pod
@@ -58,5 +58,5 @@ class Site(msgspec.Struct, frozen=True, kw_only=True):
     volumes: Volumes
     board: Board
     evict: Callable[[str], None]
-    tell: Callable[["Container | None", EventType, str, str], None]
+    tell: Callable[["Container | None", Level, str, str], None]
     """Has an event told of a container, or of the pod as a whole."""

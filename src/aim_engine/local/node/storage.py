@@ -8,12 +8,12 @@ import structlog
 
 from aim_engine.kube.client import Client
 from aim_engine.kube.errors import AlreadyExists, KubeError, NotFound
+from aim_engine.kube.events import Level, Recorder, Reference
 from aim_engine.kube.informer import Informer
 from aim_engine.kube.store import Change
 from aim_engine.local.node import claims
 from aim_engine.local.node.claims import CLAIMS, CLASSES, PROVISIONER, VOLUMES, Claim, PersistentVolume, StorageClass
 from aim_engine.local.node.errors import MountError
-from aim_engine.local.node.events import EventType, Recorder, Subject
 from aim_engine.local.node.pod_spec import Pod
 from aim_engine.local.node.timings import Timings
 from aim_engine.objects import Key
@@ -26,11 +26,15 @@ log = structlog.get_logger("node")
 class Storage:
     """The provisioner of class `local`, and the way from a pod's claim to its directory."""
 
-    def __init__(self, client: Client, recorder: Recorder, directory: Path, timings: Timings) -> None:
+    def __init__(
+        self, client: Client, recorder: Recorder, directory: Path, timings: Timings, *, forgetful: bool
+    ) -> None:
+        """A `forgetful` cluster starts empty, so directories of volumes it does not know are of an earlier life."""
         self._client = client
         self._recorder = recorder
         self._directory = directory
         self._timings = timings
+        self._forgetful = forgetful
         self._claims = Informer(client, CLAIMS, Claim)
         self._volumes = Informer(client, VOLUMES, PersistentVolume)
         self._classes = Informer(client, CLASSES, StorageClass)
@@ -53,6 +57,8 @@ class Storage:
                 group.create_task(informer.run(), name=informer.name)
             for _ in range(WORKERS):
                 group.create_task(self._work())
+            if self._forgetful:
+                await self._remove_strangers()
 
     async def find(self, namespace: str, name: str, pod: Pod) -> Path:
         """The directory of a bound claim; MountError says why there is none."""
@@ -97,8 +103,10 @@ class Storage:
             self._todo.put_nowait(change.new)
 
     def _volume_changed(self, change: Change[PersistentVolume]) -> None:
-        if change.new is not None and _to_be_reclaimed(change.new):
+        if change.new is not None and _released(change.new):
             self._todo.put_nowait(change.new)
+        if change.new is None and change.old is not None and _goes_with_its_claim(change.old):
+            self._todo.put_nowait(change.old)
 
     def _class_changed(self, change: Change[StorageClass]) -> None:
         """Claims that named the class before it was known are looked at again."""
@@ -107,6 +115,15 @@ class Storage:
         for claim in self._claims.store:
             if claim.spec.storage_class_name == change.key.name and claims.awaits_us(claim):
                 self._todo.put_nowait(claim)
+
+    async def _remove_strangers(self) -> None:
+        await self._volumes.wait_synced()
+        await self._claims.wait_synced()
+        volumes = {volume.metadata.name for volume in self._volumes.store}
+        coming = {claims.volume_name(claim) for claim in self._claims.store}
+        for path in self._directory.iterdir():
+            if path.name not in volumes | coming:
+                await asyncio.to_thread(shutil.rmtree, path, ignore_errors=True)
 
     async def _work(self) -> None:
         while True:
@@ -143,15 +160,16 @@ class Storage:
         except NotFound:
             return
 
-    def _tell(self, claim: Claim, level: EventType, reason: str, message: str) -> None:
+    def _tell(self, claim: Claim, level: Level, reason: str, message: str) -> None:
         metadata = claim.metadata
-        subject = Subject(
-            kind="PersistentVolumeClaim", namespace=metadata.namespace, name=metadata.name, uid=metadata.uid
-        )
-        self._recorder.tell(subject, level, reason, message, component=PROVISIONER)
+        about = Reference("v1", "PersistentVolumeClaim", metadata.namespace, metadata.name, metadata.uid)
+        self._recorder.record(PROVISIONER, about, level, reason, message)
 
 
-def _to_be_reclaimed(volume: PersistentVolume) -> bool:
+def _released(volume: PersistentVolume) -> bool:
     going = volume.metadata.deletion_timestamp is not None
-    deletes = volume.spec.persistent_volume_reclaim_policy == "Delete"
-    return volume.ours and volume.status.phase == "Released" and deletes and not going
+    return _goes_with_its_claim(volume) and volume.status.phase == "Released" and not going
+
+
+def _goes_with_its_claim(volume: PersistentVolume) -> bool:
+    return volume.ours and volume.spec.persistent_volume_reclaim_policy == "Delete"
