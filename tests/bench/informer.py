@@ -10,10 +10,11 @@ from rich.console import Console
 from rich.table import Table
 from tests.bench.measuring import at_once, control_plane, resident
 
-from aim_engine.kube.client import Client, Selection
+from aim_engine.kube.client import Client
 from aim_engine.kube.informer import Informer
 from aim_engine.kube.kubeconfig import from_kubeconfig
 from aim_engine.kube.resource import Resource
+from aim_engine.kube.selection import Selection
 from aim_engine.objects import Key, Manifest, ObjectMeta, Wire
 
 MAPS = Resource("", "v1", "configmaps", "ConfigMap")

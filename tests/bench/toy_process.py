@@ -16,7 +16,7 @@ import msgspec
 from tests.bench.measuring import at_once, resident
 
 from aim_engine.kube.applier import Applier
-from aim_engine.kube.client import Client, PartialObject, Selection
+from aim_engine.kube.client import Client
 from aim_engine.kube.controller import Controller, Wake, owners
 from aim_engine.kube.events import Recorder
 from aim_engine.kube.informer import Informer
@@ -24,6 +24,7 @@ from aim_engine.kube.kubeconfig import from_kubeconfig
 from aim_engine.kube.metrics import Metrics
 from aim_engine.kube.resource import Resource
 from aim_engine.kube.runtime import Runtime
+from aim_engine.kube.selection import PartialObject, Selection
 from aim_engine.objects import Key, Manifest, ObjectMeta, Wire
 
 TOYS = Resource("bench.example.com", "v1", "toys", "Toy")

@@ -18,6 +18,8 @@ from aim_engine.kube.timings import Timings
 from aim_engine.objects import Key
 
 WRITERS = 8
+TIMINGS = Timings(lease=6, renew_deadline=4, lease_retry=0.4)
+"""Short, but not so short that a busy machine loses the lease."""
 
 
 async def write(client: Client, namespace: str, name: str, stop: asyncio.Event) -> None:
@@ -43,8 +45,8 @@ async def keep(elector: Elector) -> None:
 async def main(kubeconfig: str, namespace: str, identity: str) -> None:
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
-    connection, timings, fence = from_kubeconfig([Path(kubeconfig)]), Timings().scaled(0.1), LeaseFence()
-    async with Client(connection, timings) as free, Client(connection, timings, fence=fence) as client:
+    connection, fence = from_kubeconfig([Path(kubeconfig)]), LeaseFence()
+    async with Client(connection, TIMINGS) as free, Client(connection, TIMINGS, fence=fence) as client:
         elector = Elector(free, Key(namespace, "leader"), identity, fence)
         print("waiting", flush=True)
         await elector.acquire()

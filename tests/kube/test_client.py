@@ -4,9 +4,10 @@ import pytest
 from tests.kube.peer import hangs_up, peer, refuses, says, waits
 
 from aim_engine.kube import errors
-from aim_engine.kube.client import Client, Selection
+from aim_engine.kube.client import Client
 from aim_engine.kube.errors import Fenced, Timeout, TooManyRequests, Unparsable, Unreachable
 from aim_engine.kube.resource import PODS, Resource
+from aim_engine.kube.selection import Selection
 from aim_engine.kube.timings import Timings
 from aim_engine.objects import Key, ObjectMeta, Wire
 

@@ -9,9 +9,10 @@ import pytest
 from tests.kube.peer import Answer, Peer, hangs_up, peer, refuses, says, streams, waits
 from tests.kube.world import TOYS, Toy, bookmark, event, key, listing, toy, until
 
-from aim_engine.kube.client import Client, PartialObject, Selection
+from aim_engine.kube.client import Client
 from aim_engine.kube.connection import Connection
 from aim_engine.kube.informer import Informer
+from aim_engine.kube.selection import PartialObject, Selection
 from aim_engine.kube.store import Change
 from aim_engine.kube.timings import Timings
 

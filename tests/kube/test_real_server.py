@@ -10,13 +10,14 @@ from tests.kube.extra_server import ExtraServer
 from tests.kube.world import MAPS, ConfigMap, following, maps_of, until
 
 from aim_engine.kube.applier import Applier
-from aim_engine.kube.client import Client, PartialObject, Selection
+from aim_engine.kube.client import Client
 from aim_engine.kube.connection import Connection
 from aim_engine.kube.controller import Controller, Wake, owners
 from aim_engine.kube.errors import AlreadyExists, Conflict, Invalid, NotFound
 from aim_engine.kube.events import Recorder, Reference
 from aim_engine.kube.informer import Informer
 from aim_engine.kube.resource import EVENTS, Resource
+from aim_engine.kube.selection import PartialObject, Selection
 from aim_engine.kube.timings import Timings
 from aim_engine.local.control_plane import Cluster
 from aim_engine.objects import Key, ObjectMeta, Wire

@@ -8,9 +8,10 @@ from typing import Any
 import msgspec
 from tests.kube.manifests import CONFIG_MAPS
 
-from aim_engine.kube.client import Client, Selection
+from aim_engine.kube.client import Client
 from aim_engine.kube.informer import Informer
 from aim_engine.kube.resource import Resource
+from aim_engine.kube.selection import Selection
 from aim_engine.objects import Key, ObjectMeta, Wire
 
 MAPS = CONFIG_MAPS

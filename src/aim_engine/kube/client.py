@@ -2,10 +2,9 @@
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
 from functools import cache
 from types import TracebackType
-from typing import Any, Generic, Literal
+from typing import Any, Literal
 
 import msgspec
 from typing_extensions import TypeVar
@@ -13,9 +12,10 @@ from typing_extensions import TypeVar
 from aim_engine.kube.connection import Connection
 from aim_engine.kube.errors import Gone, Status, Unparsable, from_status
 from aim_engine.kube.resource import PODS, Resource
+from aim_engine.kube.selection import EVERYTHING, Listing, Page, Selection, WatchEvent
 from aim_engine.kube.timings import Timings
 from aim_engine.kube.transport import JSON, Call, Fence, Observer, Transport
-from aim_engine.objects import Key, Manifest, ObjectMeta, Wire
+from aim_engine.objects import Key, Manifest
 
 T = TypeVar("T", default=Manifest)
 
@@ -30,63 +30,6 @@ METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 
 Propagation = Literal["Background", "Foreground", "Orphan"]
-
-
-class PartialObject(Wire):
-    """An object of which only the metadata was asked for."""
-
-    metadata: ObjectMeta
-
-
-class ListMeta(Wire):
-    resource_version: str = ""
-    more: str = msgspec.field(default="", name="continue")
-
-
-class Page(Wire):
-    """A part of a list, its items not yet decoded."""
-
-    metadata: ListMeta
-    items: list[msgspec.Raw] | None = None
-
-
-class WatchEvent(Wire):
-    """One line of a watch."""
-
-    type: str
-    object: msgspec.Raw
-
-
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """Which objects of a kind are meant."""
-
-    namespace: str = ""
-    """Empty means all namespaces."""
-    labels: str = ""
-    fields: str = ""
-
-    def surely_has(self, metadata: ObjectMeta) -> bool:
-        """Whether an object is among those meant, as far as namespace and plain `name=value` labels tell."""
-        if self.fields or (self.namespace and metadata.namespace != self.namespace):
-            return False
-        pairs = [part.partition("=") for part in self.labels.split(",")] if self.labels else []
-        return all(metadata.labels.get(name.strip()) == value.strip() for name, _, value in pairs)
-
-    def query(self) -> dict[str, str]:
-        asked = {"labelSelector": self.labels, "fieldSelector": self.fields}
-        return {name: value for name, value in asked.items() if value}
-
-
-EVERYTHING = Selection()
-
-
-@dataclass(frozen=True, slots=True)
-class Listing(Generic[T]):
-    """All objects of a selection, as of one resource version."""
-
-    items: list[T]
-    resource_version: str
 
 
 class Client:
@@ -122,7 +65,7 @@ class Client:
     async def get(self, resource: Resource, key: Key, into: type[T] = RAW) -> T:
         """One object; `NotFound` if it or its kind isn't there."""
         call = Call("GET", resource.path(*key), "get", str(resource), str(key))
-        return decode(await self._transport.answer(call), into, call.doing)
+        return await self._answer(call, into)
 
     async def list(self, resource: Resource, selection: Selection = EVERYTHING, into: type[T] = RAW) -> Listing[T]:
         """All objects of a selection; `Unparsable` if one of them is."""
@@ -197,7 +140,7 @@ class Client:
         query = {"fieldManager": manager} if manager else {}
         path = resource.path(namespace, name, subresource) if subresource else resource.path(namespace)
         call = Call("POST", path, "create", str(resource), str(Key(namespace, name)), query, _encode(manifest))
-        return decode(await self._transport.answer(call), into, call.doing)
+        return await self._answer(call, into)
 
     async def apply(
         self,
@@ -211,7 +154,9 @@ class Client:
     ) -> T:
         """The object after a server-side apply; `Conflict` if another manager owns a field and `force` is not given."""
         query = {"fieldManager": manager, "force": "true" if force else "false"}
-        return await self._write("PATCH", "apply", resource, manifest, into, query, APPLY, subresource)
+        key, body = resource.key(manifest), _encode(manifest)
+        path = resource.path(*key, subresource)
+        return await self._answer(Call("PATCH", path, "apply", str(resource), str(key), query, body, APPLY), into)
 
     async def replace(
         self,
@@ -224,7 +169,9 @@ class Client:
     ) -> T:
         """The object after a whole update; `Conflict` if its resourceVersion is not the newest."""
         query = {"fieldManager": manager} if manager else {}
-        return await self._write("PUT", "update", resource, manifest, into, query, JSON, subresource)
+        key, body = resource.key(manifest), _encode(manifest)
+        path = resource.path(*key, subresource)
+        return await self._answer(Call("PUT", path, "update", str(resource), str(key), query, body), into)
 
     async def patch(
         self,
@@ -246,7 +193,7 @@ class Client:
         kind = merge if isinstance(change, Mapping) else OPERATIONS
         path = resource.path(*key, subresource)
         call = Call("PATCH", path, "patch", str(resource), str(key), query, _encode(change), kind)
-        return decode(await self._transport.answer(call), into, call.doing)
+        return await self._answer(call, into)
 
     async def delete(
         self,
@@ -301,20 +248,7 @@ class Client:
         call = Call("GET", PODS.path(*key, "log"), "get", "pods/log", str(key), query, accept="*/*")
         return (await self._transport.answer(call)).decode(errors="replace")
 
-    async def _write(
-        self,
-        method: str,
-        verb: str,
-        resource: Resource,
-        manifest: Manifest,
-        into: type[T],
-        query: dict[str, str],
-        content_type: str,
-        subresource: str,
-    ) -> T:
-        key = resource.key(manifest)
-        path = resource.path(*key, subresource)
-        call = Call(method, path, verb, str(resource), str(key), query, _encode(manifest), content_type)
+    async def _answer(self, call: Call, into: type[T]) -> T:
         return decode(await self._transport.answer(call), into, call.doing)
 
 

@@ -22,9 +22,10 @@ import structlog
 from typing_extensions import TypeVar
 
 from aim_engine.kube.backoff import Backoff
-from aim_engine.kube.client import EVERYTHING, Client, PartialObject, Selection, WatchEvent, decode
+from aim_engine.kube.client import Client, decode
 from aim_engine.kube.errors import KubeError, NotFound, Unparsable
 from aim_engine.kube.resource import Resource
+from aim_engine.kube.selection import EVERYTHING, PartialObject, Selection, WatchEvent
 from aim_engine.kube.snapshot import Snapshot, take
 from aim_engine.kube.store import Change, HasMetadata, Store, number
 from aim_engine.objects import Key, Wire
