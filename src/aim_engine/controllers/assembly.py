@@ -8,6 +8,7 @@ from aim_engine.controllers.carrying_out import Executor
 from aim_engine.controllers.cluster import Cluster
 from aim_engine.controllers.concept import Concept
 from aim_engine.controllers.pipeline import Pipeline, Timings
+from aim_engine.controllers.service import concept as service
 from aim_engine.kube.applier import Applier
 from aim_engine.kube.client import Client
 from aim_engine.kube.controller import Controller
@@ -28,6 +29,7 @@ CONCEPTS: tuple[Concept[Any, Any, Any], ...] = (
     model_source.MODEL_SOURCES,
     template.TEMPLATES,
     template.CLUSTER_TEMPLATES,
+    service.SERVICES,
 )
 """Those that know no time of their own."""
 

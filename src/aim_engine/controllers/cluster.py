@@ -16,7 +16,7 @@ from aim_engine.api.template_cache import AIMTemplateCache
 from aim_engine.controllers import kinds
 from aim_engine.controllers.scans import Scans
 from aim_engine.controllers.waiting_line import WaitingLine
-from aim_engine.core import model_sources, node_gpus
+from aim_engine.core import model_sources, node_gpus, route_conflicts
 from aim_engine.core.node_gpus import Inventory
 from aim_engine.kube.client import EVERYTHING, Client, Selection
 from aim_engine.kube.errors import KubeError
@@ -78,6 +78,17 @@ class Cluster:
         self.pod_events = self._events_about("Pod")
         self.claim_events = self._events_about("PersistentVolumeClaim")
         self.inference_service_events = self._events_about("InferenceService")
+        self.models_by_image = self.models.store.index(
+            lambda one: [(one.metadata.namespace, one.spec.image)] if one.spec else []
+        )
+        self.cluster_models_by_image = self.cluster_models.store.index(lambda one: [one.spec.image] if one.spec else [])
+        self.templates_by_model = self.templates.store.index(
+            lambda one: [(one.metadata.namespace, one.spec.model_name)] if one.spec else []
+        )
+        self.cluster_templates_by_model = self.cluster_templates.store.index(
+            lambda one: [one.spec.model_name] if one.spec else []
+        )
+        self.routes_by_place = self.routes.store.index(route_conflicts.places)
         self._said = [
             informer.store.index(lambda event: [event.involved_object.uid])
             for informer in (self.pod_events, self.claim_events, self.inference_service_events)

@@ -13,7 +13,7 @@ from aim_engine.controllers.cluster import Cluster
 from aim_engine.core.conditions import Judgement
 from aim_engine.core.health import Component
 from aim_engine.core.plan import Plan
-from aim_engine.core.transitions import Note
+from aim_engine.core.transitions import Note, Occurrence
 from aim_engine.kube.controller import Wake
 from aim_engine.kube.informer import Informer
 from aim_engine.kube.resource import Resource
@@ -91,6 +91,8 @@ class Concept(Generic[T, Seen, V]):
     """Passes over objects of the same value run one after the other, so that each sees what the last one made."""
     exclusive: Callable[[Plan], bool] | None = None
     """Which plans are carried out by one process of the cluster at a time, and made anew when it is its turn."""
+    announces: Callable[[V], tuple[Occurrence, ...]] = lambda _: ()
+    """What users should hear though no condition tells it; told whenever the status changes."""
     tells: bool = True
     """Whether changed conditions become Events."""
 

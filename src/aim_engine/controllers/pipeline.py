@@ -29,6 +29,7 @@ from aim_engine.core.health import Component
 from aim_engine.core.parent import Parent
 from aim_engine.core.plan import Plan
 from aim_engine.core.problems import invalid_spec
+from aim_engine.core.transitions import Occurrence
 from aim_engine.kube.errors import Conflict, NotFound
 from aim_engine.kube.events import Recorder
 from aim_engine.kube.informer import Informer
@@ -116,7 +117,8 @@ class Pipeline(Generic[T, Seen, V]):
             else:
                 outcome = await self.carry_out(item, walk)
         status = self.concept.status(item, walk.view, walk.judgement)
-        reported = await self.report(item, status, walk.judgement, outcome, now)
+        announced = self.concept.announces(walk.view)
+        reported = await self.report(item, status, walk.judgement, outcome, now, announced)
         self.teller.wrote(outcome.writes + reported.writes)
         return self.look_again(walk, outcome, reported.stored)
 
@@ -158,7 +160,15 @@ class Pipeline(Generic[T, Seen, V]):
         steps = plan.steps(walk.plan, parent, walk.view.config.label_propagation)
         return await self.executor.carry_out(walk.plan, steps, self.concept.owner, force=self.concept.force)
 
-    async def report(self, item: T, status: Any, judgement: Judgement, outcome: Outcome, now: datetime) -> Reported:
+    async def report(
+        self,
+        item: T,
+        status: Any,
+        judgement: Judgement,
+        outcome: Outcome,
+        now: datetime,
+        announced: tuple[Occurrence, ...] = (),
+    ) -> Reported:
         """Write the status if it changed, and tell what changed."""
         settled = transitions.settle(
             judgement.notes,
@@ -173,7 +183,7 @@ class Pipeline(Generic[T, Seen, V]):
         changed = status != item.status
         stored = await self.write_status(item, status) if changed else True
         if stored:
-            self.teller.tell(item, settled.occurrences)
+            self.teller.tell(item, (*settled.occurrences, *(announced if changed else ())))
         return Reported(stored, int(changed and stored))
 
     def look_again(self, walk: Walk[V], outcome: Outcome, stored: bool) -> float | None:

@@ -17,3 +17,16 @@ def parse(text: str) -> timedelta | None:
         return timedelta(seconds=sum(float(number) * _SECONDS[unit] for number, unit in parts))
     except OverflowError:
         return None
+
+
+def for_gateway(duration: timedelta) -> str:
+    """The form that the Gateway API takes, whole numbers down to milliseconds: `3m0s`, `1s500ms`, `30s`."""
+    seconds, milliseconds = divmod(duration // timedelta(milliseconds=1), 1000)
+    minutes, seconds = divmod(seconds, 60)
+    hours, minutes = divmod(minutes, 60)
+    rest = f"{milliseconds}ms" if milliseconds else ""
+    if hours:
+        return f"{hours}h{minutes}m{seconds}s{rest}"
+    if minutes:
+        return f"{minutes}m{seconds}s{rest}"
+    return f"{seconds}s{rest}" if seconds or not rest else rest

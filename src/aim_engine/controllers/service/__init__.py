@@ -1,0 +1,1 @@
+"""AIMService: one manifest becomes a served model."""

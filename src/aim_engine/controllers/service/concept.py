@@ -1,0 +1,28 @@
+"""The declaration of AIMService."""
+
+from aim_engine.api import names
+from aim_engine.api.service import AIMService, AIMServiceStatus
+from aim_engine.controllers.concept import Concept
+from aim_engine.controllers.service.deletion import cleanup
+from aim_engine.controllers.service.planning import plan
+from aim_engine.controllers.service.reporting import status
+from aim_engine.controllers.service.seen import fetch
+from aim_engine.controllers.service.view import observe
+from aim_engine.controllers.service.wakes import Wakes
+from aim_engine.core.conditions import SERVICE_WORDS
+
+SERVICES = Concept(
+    kind=AIMService,
+    controller="service",
+    fetch=fetch,
+    observe=observe,
+    plan=plan,
+    status=status,
+    blank=AIMServiceStatus,
+    wakes=lambda cluster: Wakes(cluster).all(),
+    finalizers=(names.FINALIZER_SERVICE,),
+    cleanup=cleanup,
+    words=SERVICE_WORDS,
+    force=True,
+    announces=lambda view: view.announcements,
+)

@@ -1,0 +1,199 @@
+"""The template cache of a service: which one it may use, how it does, and its one retry."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from aim_engine.api import names
+from aim_engine.api.artifact import CacheMode, DownloadObject
+from aim_engine.api.foreign import InferenceService
+from aim_engine.api.service import AIMService, AIMServiceSpec, CachingMode
+from aim_engine.api.status import AIMStatus, ResolutionScope, ResolvedReference
+from aim_engine.api.template import AIMServiceTemplate, Template
+from aim_engine.api.template_cache import AIMTemplateCache, ResolvedDownload, TemplateScope
+from aim_engine.core import health, naming, template_caches
+from aim_engine.core.derived_name import name_part
+from aim_engine.core.health import Component
+from aim_engine.core.problems import Dependency
+from aim_engine.objects import Manifest
+
+JOB_FAILURES: Final = frozenset({"JobBackoffLimitExceeded", "JobDeadlineExceeded", "JobFailed"})
+SHARED: Final = frozenset({CachingMode.ALWAYS, CachingMode.SHARED})
+DEDICATED: Final = frozenset({CachingMode.NEVER, CachingMode.DEDICATED})
+
+
+def mode(spec: AIMServiceSpec) -> CachingMode:
+    """How a service comes to its weights; the deprecated switch counts only where nothing else is said."""
+    if spec.caching is not None:
+        return spec.caching.mode or CachingMode.AUTO
+    if spec.cache_model is None:
+        return CachingMode.AUTO
+    return CachingMode.ALWAYS if spec.cache_model else CachingMode.NEVER
+
+
+def made_mode(caching: CachingMode) -> CacheMode:
+    """The mode of a cache that a service makes for itself."""
+    return CacheMode.SHARED if caching in SHARED else CacheMode.DEDICATED
+
+
+def made_name(service: AIMService, template: str, caching: CachingMode) -> str:
+    """The name of the cache that a service would make."""
+    metadata = service.metadata
+    if caching in SHARED:
+        return naming.shared_template_cache(template, metadata.namespace)
+    return naming.dedicated_template_cache(template, metadata.name, metadata.uid)
+
+
+def find(
+    service: AIMService, caching: CachingMode, template: str, scope: TemplateScope, caches: Sequence[AIMTemplateCache]
+) -> AIMTemplateCache | None:
+    """The cache of a template that a service may use, in whatever state; `caches` are those of the namespace."""
+    fitting = [one for one in caches if _is_for(one, template, scope)]
+    own = naming.dedicated_template_cache(template, service.metadata.name, service.metadata.uid)
+    mine = next((one for one in fitting if one.metadata.name == own and _belongs(one, service)), None)
+    shared = [one for one in fitting if not _is_dedicated(one)]
+    if caching in DEDICATED:
+        return mine
+    if caching is CachingMode.AUTO:
+        if mine:
+            return mine
+        shared = [one for one in shared if state(one) is not AIMStatus.FAILED]
+    used = service.status.cache.template_cache_ref if service.status and service.status.cache else None
+    in_use = next((one for one in shared if used and one.metadata.uid == used.uid), None)
+    if in_use and state(in_use) is AIMStatus.READY:
+        return in_use
+    return max(shared, key=lambda one: health.rank(state(one)), default=None)
+
+
+def _is_for(cache: AIMTemplateCache, template: str, scope: TemplateScope) -> bool:
+    if cache.spec is None or cache.spec.template_name != template or cache.metadata.deletion_timestamp:
+        return False
+    said = cache.spec.template_scope
+    if said in (TemplateScope.NAMESPACE, TemplateScope.CLUSTER):
+        return said is scope
+    kind = cache.status.resolved_template_kind if cache.status else None
+    return kind is None or (kind == AIMServiceTemplate.__name__) == (scope is TemplateScope.NAMESPACE)
+
+
+def _belongs(cache: AIMTemplateCache, service: AIMService) -> bool:
+    owned = any(owner.uid == service.metadata.uid for owner in cache.metadata.owner_references)
+    return owned and _is_dedicated(cache)
+
+
+def _is_dedicated(cache: AIMTemplateCache) -> bool:
+    return cache.spec is not None and cache.spec.mode is CacheMode.DEDICATED
+
+
+def state(cache: AIMTemplateCache) -> AIMStatus | None:
+    return cache.status.status if cache.status else None
+
+
+def scope_of(template: Template) -> TemplateScope:
+    return TemplateScope.NAMESPACE if isinstance(template, AIMServiceTemplate) else TemplateScope.CLUSTER
+
+
+def mounts_weights(inference_service: InferenceService | None) -> bool:
+    """Whether what serves a service already mounts a volume with weights."""
+    volumes = inference_service.spec.predictor.volumes if inference_service else ()
+    return any("persistentVolumeClaim" in volume for volume in volumes)
+
+
+def component(service: AIMService, caching: CachingMode, cache: AIMTemplateCache | None, mounted: bool) -> Component:
+    """The cache as the service depends on it."""
+    if cache is None:
+        if not mounted:
+            return _component(AIMStatus.PROGRESSING, "CacheCreating", "Creating template cache")
+        return _lost(service, caching)
+    word = state(cache)
+    if word is AIMStatus.READY:
+        return _component(AIMStatus.READY, "CacheReady", "Template cache is ready")
+    if word is AIMStatus.FAILED:
+        tried = retries(service) > 0
+        said = f"Template cache failed{_cause(cache)}"
+        return _component(AIMStatus.DEGRADED if tried else AIMStatus.FAILED, "CacheFailed", said)
+    if word is AIMStatus.PROGRESSING and not mounted:
+        return _component(AIMStatus.PROGRESSING, "CacheNotReady", f"Template cache is progressing{_cause(cache)}")
+    said = f"Template cache status: {word or ''}".rstrip()
+    return _component(AIMStatus.PROGRESSING, "CacheCreating", said)
+
+
+def _lost(service: AIMService, caching: CachingMode) -> Component:
+    """The cache went while its volumes are in use."""
+    used = service.status.cache.template_cache_ref if service.status and service.status.cache else None
+    template = service.status.resolved_template if service.status else None
+    own = template and used and used.name == made_name(service, template.name or "", CachingMode.DEDICATED)
+    if caching in SHARED or (caching is CachingMode.AUTO and used and not own):
+        said = "Shared template cache was deleted but InferenceService still references cached storage volumes"
+        return _component(AIMStatus.DEGRADED, "CacheLost", said)
+    return _component(AIMStatus.DEGRADED, "CacheCreating", "Dedicated template cache is being recreated")
+
+
+def _cause(cache: AIMTemplateCache) -> str:
+    """What the downloads say is wrong."""
+    told = next((c for c in cache.status.conditions if c.type == "ArtifactsReady"), None) if cache.status else None
+    return f": {told.message}" if told and told.status != "True" and told.message else ""
+
+
+def _component(word: AIMStatus, reason: str, message: str) -> Component:
+    return Component(
+        name="Cache", state=word, reason=reason, message=message, dependency=Dependency.DOWNSTREAM, blocks=False
+    )
+
+
+def retries(service: AIMService) -> int:
+    cache = service.status.cache if service.status else None
+    return (cache.retry_attempts if cache else None) or 0
+
+
+def to_retry(
+    service: AIMService, cache: AIMTemplateCache | None, downloads: Sequence[DownloadObject]
+) -> tuple[DownloadObject, ...]:
+    """The failed downloads of a failed cache that are given up for the one retry; none if it is not time for it."""
+    if cache is None or state(cache) is not AIMStatus.FAILED or retries(service) or cache.status is None:
+        return ()
+    held = {entry.uid for entry in cache.status.artifacts.values()}
+    failed = [one for one in downloads if one.metadata.uid in held and template_caches.state(one) is AIMStatus.FAILED]
+    for_good = any(
+        condition.reason in JOB_FAILURES and condition.status == "False"
+        for one in failed
+        if one.status
+        for condition in one.status.conditions
+    )
+    made = [one for one in failed if one.metadata.labels.get(names.LABEL_TEMPLATE_CREATED) == "true"]
+    return tuple(made) if for_good else ()
+
+
+def mounts(cache: AIMTemplateCache) -> tuple[tuple[Manifest, ...], tuple[Manifest, ...]]:
+    """Volumes and mounts for the weights of a cache that is ready, in a fixed order."""
+    status = cache.status
+    held = (status.artifacts or status.model_caches) if status else {}
+    ready = [
+        entry for _, entry in sorted(held.items()) if entry.status == AIMStatus.READY and entry.persistent_volume_claim
+    ]
+    volumes = tuple(
+        {"name": name_part(one.name), "persistentVolumeClaim": {"claimName": one.persistent_volume_claim}}
+        for one in ready
+    )
+    return volumes, tuple({"name": name_part(one.name), "mountPath": mount_path(one)} for one in ready)
+
+
+def mount_path(entry: ResolvedDownload) -> str:
+    """Where a pod finds the weights of a download."""
+    if entry.mount_point:
+        return entry.mount_point
+    folder = entry.model.replace("..", "")
+    return f"{names.CACHE_MOUNT_BASE}/{folder if folder not in ('', '.') else name_part(entry.name)}"
+
+
+def reference(cache: AIMTemplateCache) -> ResolvedReference:
+    """The cache as the status names it."""
+    return ResolvedReference(
+        name=cache.metadata.name,
+        namespace=cache.metadata.namespace,
+        scope=ResolutionScope.NAMESPACE,
+        kind=AIMTemplateCache.__name__,
+        uid=cache.metadata.uid,
+    )
+
+
+def scope_of_reference(template: ResolvedReference) -> TemplateScope:
+    return TemplateScope.NAMESPACE if template.scope is ResolutionScope.NAMESPACE else TemplateScope.CLUSTER

@@ -1,0 +1,164 @@
+"""Which template a service runs by: the one it names, a derived one for its overrides, or the best there is."""
+
+import msgspec
+
+from aim_engine.api import names, reasons
+from aim_engine.api.hardware import HardwareRequirements, RuntimeParameters
+from aim_engine.api.service import AIMServiceSpec
+from aim_engine.api.status import AIMStatus, ResolutionScope, ResolvedReference
+from aim_engine.api.template import AIMServiceTemplate, Template
+from aim_engine.core import hardware, naming, selection
+from aim_engine.core.health import Component
+from aim_engine.core.problems import Dependency, missing_upstream
+from aim_engine.core.selection import Choice, Outcome
+
+
+class Derivation(msgspec.Struct, frozen=True):
+    """A template that has to be derived from a base, under this name."""
+
+    name: str
+    base: Template
+
+
+class TemplateChoice(msgspec.Struct, frozen=True):
+    """The template of a service, and how that went."""
+
+    component: Component
+    template: Template | None = None
+    derivation: Derivation | None = None
+    selection: Choice | None = None
+
+    @property
+    def usable(self) -> Template | None:
+        """The template, if it is ready to be run by."""
+        ready = self.template and self.template.status and self.template.status.status is AIMStatus.READY
+        return self.template if ready else None
+
+
+def final_name(base: str, spec: AIMServiceSpec) -> str:
+    """The name of the template with this service's overrides; the base itself without any."""
+    return naming.overridden_template(base, spec.overrides)
+
+
+def found(template: Template, chosen: Choice | None = None) -> TemplateChoice:
+    """A template that is there, in whatever state."""
+    state = template.status.status if template.status else None
+    kind, name = type(template).__name__, template.metadata.name
+    if state is AIMStatus.READY:
+        component = _component(AIMStatus.READY, reasons.RESOLVED, f"{kind} {name} is ready")
+    elif state is AIMStatus.NOT_AVAILABLE:
+        said = f"{kind} {name} is not available (no matching GPUs){_cause(template)}"
+        component = _component(AIMStatus.NOT_AVAILABLE, "TemplateNotReady", said)
+    elif state in (AIMStatus.FAILED, AIMStatus.DEGRADED):
+        said = f"{kind} {name} is in failed state{_cause(template)}"
+        component = _component(AIMStatus.FAILED, "TemplateNotReady", said)
+    else:
+        component = _component(AIMStatus.PROGRESSING, "TemplateNotReady", f"{kind} {name} is not ready yet")
+    return TemplateChoice(component, template, selection=chosen)
+
+
+def _cause(template: Template) -> str:
+    status = template.status
+    ready = next((c for c in status.conditions if c.type == reasons.READY), None) if status else None
+    return f": {ready.message}" if ready and ready.status != "True" and ready.message else ""
+
+
+def missing(name: str) -> TemplateChoice:
+    """A template that was named and is not there."""
+    problem = missing_upstream("TemplateNotFound", f'template "{name}" not found')
+    return TemplateChoice(Component(name="Template", problems=(problem,), dependency=Dependency.UPSTREAM))
+
+
+def derive(name: str, base: Template, chosen: Choice | None = None) -> TemplateChoice:
+    """The overrides ask for a template that does not exist yet: it is derived once its base is ready."""
+    of_base = found(base, chosen)
+    if of_base.usable is None:
+        return TemplateChoice(of_base.component, selection=chosen)
+    said = f"Derived template {name} is being created"
+    component = _component(AIMStatus.PROGRESSING, "TemplateNotReady", said)
+    return TemplateChoice(component, derivation=Derivation(name, base), selection=chosen)
+
+
+def unresolved_model() -> TemplateChoice:
+    """Without a model nothing can be selected."""
+    return TemplateChoice(_component(AIMStatus.PENDING, "TemplateNotFound", "No template found for service"))
+
+
+def none_selected(chosen: Choice, model: str) -> TemplateChoice:
+    """Why the automatic choice found nothing, with the nearest miss."""
+    state, reason, said = _WHY[chosen.outcome]
+    filtered = chosen.counts.get(selection.UNOPTIMIZED, 0)
+    tied = sum(1 for verdict in chosen.verdicts if not verdict.reason)
+    message = said.format(model=model, filtered=filtered, tied=tied)
+    return TemplateChoice(_component(state, reason, message + _explanation(chosen)), selection=chosen)
+
+
+_WHY = {
+    Outcome.NO_CANDIDATES: (AIMStatus.PENDING, "TemplateNotFound", 'No templates found for model "{model}"'),
+    Outcome.NOT_READY: (AIMStatus.PROGRESSING, "TemplateNotReady", "Templates exist but are not ready yet"),
+    Outcome.ONLY_UNOPTIMIZED: (
+        AIMStatus.PENDING,
+        "TemplateNotFound",
+        'No available templates match requirements for model "{model}": {filtered} unoptimized template(s) filtered'
+        " out. Set allowUnoptimized to use them.",
+    ),
+    Outcome.NO_MATCH: (
+        AIMStatus.PENDING,
+        "TemplateNotFound",
+        'No available templates match requirements for model "{model}"',
+    ),
+    Outcome.AMBIGUOUS: (
+        AIMStatus.FAILED,
+        "TemplateSelectionAmbiguous",
+        'Multiple templates ({tied}) satisfy model "{model}"',
+    ),
+}
+
+
+def _explanation(chosen: Choice) -> str:
+    """Counts per reason and the nearest miss, where they tell more than the sentence before."""
+    if chosen.outcome is Outcome.AMBIGUOUS:
+        return f": {', '.join(verdict.template for verdict in chosen.verdicts if not verdict.reason)}"
+    if chosen.outcome in (Outcome.NO_CANDIDATES, Outcome.ONLY_UNOPTIMIZED) or not chosen.nearest:
+        return ""
+    counts = ", ".join(f"{count} {reason}" for reason, count in chosen.counts.items())
+    return f": {counts}; nearest {chosen.nearest}"
+
+
+def open_wishes(template: Template, overrides: RuntimeParameters | None) -> bool:
+    """Whether the overrides demand what a chosen template leaves open, so that one has to be derived from it."""
+    if overrides is None:
+        return False
+    asked = hardware.effective(overrides) or HardwareRequirements()
+    have, gpu = selection.traits(template), asked.gpu
+    if asked.cpu is not None:
+        return True
+    if gpu is None:
+        return False
+    return bool(
+        (gpu.requests is not None and not have.gpu_count)
+        or (gpu.model and not have.gpu)
+        or (gpu.min_vram is not None and not have.gpu)
+        or (gpu.resource_name not in (None, "", names.DEFAULT_GPU_RESOURCE))
+    )
+
+
+def kept(reference: ResolvedReference) -> Component:
+    """A running service whose template went: it goes on by the one it was given."""
+    return _component(AIMStatus.READY, reasons.RESOLVED, f"{reference.scope} {reference.name} is ready")
+
+
+def reference(template: Template) -> ResolvedReference:
+    """The template as the status names it."""
+    namespaced = isinstance(template, AIMServiceTemplate)
+    return ResolvedReference(
+        name=template.metadata.name,
+        namespace=template.metadata.namespace,
+        scope=ResolutionScope.NAMESPACE if namespaced else ResolutionScope.CLUSTER,
+        kind=type(template).__name__,
+        uid=template.metadata.uid,
+    )
+
+
+def _component(state: AIMStatus, reason: str, message: str) -> Component:
+    return Component(name="Template", state=state, reason=reason, message=message, dependency=Dependency.UPSTREAM)

@@ -1,0 +1,112 @@
+"""What a service makes beside its pods and its route: a model for an image, a derived template, a template cache."""
+
+from typing import Any
+
+import msgspec
+
+from aim_engine.api import names
+from aim_engine.api.artifact import CacheMode
+from aim_engine.api.hardware import RuntimeParameters
+from aim_engine.api.service import AIMService, AIMServiceSpec, CachingMode, InlineModel
+from aim_engine.api.template import AIMServiceTemplate, Template, TemplateSpec
+from aim_engine.core import hardware, merge
+from aim_engine.core.derived_name import label_value
+from aim_engine.objects import Manifest
+
+
+def _object(kind: str, name: str, service: AIMService, labels: dict[str, str], spec: dict[str, Any]) -> Manifest:
+    return {
+        "apiVersion": names.API_VERSION,
+        "kind": kind,
+        "metadata": {"name": name, "namespace": service.metadata.namespace, "labels": labels},
+        "spec": {field: value for field, value in spec.items() if value not in (None, "", [], {})},
+    }
+
+
+def _shared(spec: AIMServiceSpec) -> dict[str, Any]:
+    """What a model takes over from the service that makes it."""
+    return {
+        "runtimeConfigName": spec.runtime_config_name,
+        "imagePullSecrets": msgspec.to_builtins(spec.image_pull_secrets),
+        "serviceAccountName": spec.service_account_name,
+    }
+
+
+def model_of_image(service: AIMService, spec: AIMServiceSpec, name: str, image: str) -> Manifest:
+    """The catalogue entry of an image nobody has entered yet."""
+    labels = {names.LABEL_ORIGIN: names.ORIGIN_AUTO_GENERATED}
+    return _object("AIMModel", name, service, labels, {"image": image, **_shared(spec)})
+
+
+def custom_model(service: AIMService, spec: AIMServiceSpec, name: str, custom: InlineModel) -> Manifest:
+    """The catalogue entry of a service's own weights."""
+    labels = {
+        names.LABEL_ORIGIN: names.ORIGIN_AUTO_GENERATED,
+        names.LABEL_CUSTOM_MODEL: "true",
+        names.LABEL_SERVICE: label_value(service.metadata.name) or "unnamed",
+    }
+    wanted = {
+        "image": custom.base_image,
+        "modelSources": msgspec.to_builtins(custom.model_sources),
+        "custom": {"hardware": msgspec.to_builtins(custom.hardware)},
+        "env": msgspec.to_builtins(spec.env),
+        **_shared(spec),
+    }
+    return _object("AIMModel", name, service, labels, wanted)
+
+
+def derived_template(
+    service: AIMService,
+    spec: AIMServiceSpec,
+    name: str,
+    base: TemplateSpec,
+    overrides: RuntimeParameters,
+    *,
+    cached: bool,
+) -> Manifest:
+    """A copy of a template in which the service's overrides hold."""
+    together = hardware.merged(hardware.effective(base), hardware.effective(overrides))
+    changed = msgspec.structs.replace(
+        base,
+        metric=overrides.metric or base.metric,
+        precision=overrides.precision or base.precision,
+        hardware=together,
+        gpu=together.gpu if together else None,
+        runtime_config_name=spec.runtime_config_name or base.runtime_config_name or names.DEFAULT_RUNTIME_CONFIG,
+        image_pull_secrets=spec.image_pull_secrets or base.image_pull_secrets,
+        resources=spec.resources or base.resources,
+    )
+    wanted: dict[str, Any] = msgspec.to_builtins(changed)
+    if cached:
+        wanted["caching"] = {**wanted.get("caching", {}), "enabled": True}
+    labels = {names.LABEL_MANAGED_BY: "aim-engine", names.LABEL_ORIGIN: names.ORIGIN_DERIVED}
+    return _object("AIMServiceTemplate", name, service, labels, wanted)
+
+
+def template_cache(
+    service: AIMService, spec: AIMServiceSpec, name: str, template: Template, mode: CacheMode, storage_class: str
+) -> Manifest:
+    """The cache of a template's weights that this service starts."""
+    namespaced = isinstance(template, AIMServiceTemplate)
+    own = template.spec.env if template.spec else ()
+    caching = template.spec.caching.env if namespaced and template.spec and template.spec.caching else ()
+    wanted: dict[str, Any] = {
+        "templateName": template.metadata.name,
+        "templateScope": "Namespace" if namespaced else "Cluster",
+        "mode": str(mode),
+        "storageClassName": storage_class,
+        "runtimeConfigName": spec.runtime_config_name,
+        "env": msgspec.to_builtins(merge.variables(own, caching, spec.env)),
+    }
+    labels = {names.LABEL_SERVICE: label_value(service.metadata.name) or "unnamed"}
+    made = _object("AIMTemplateCache", name, service, labels, wanted)
+    headroom = spec.storage.pvc_headroom_percent if spec.storage else None
+    if headroom is None:
+        return made
+    annotations = {names.ANNOTATION_HEADROOM: str(headroom)}
+    return {**made, "metadata": {**made["metadata"], "annotations": annotations}}
+
+
+def cache_mode(mode: CachingMode) -> CacheMode:
+    """The mode of a cache that a service with this caching mode would make."""
+    return CacheMode.SHARED if mode in (CachingMode.ALWAYS, CachingMode.SHARED) else CacheMode.DEDICATED
