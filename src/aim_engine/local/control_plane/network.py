@@ -3,6 +3,7 @@
 import errno
 import ipaddress
 import socket
+import zlib
 
 from aim_engine.local.errors import LocalError
 
@@ -16,12 +17,11 @@ class Network:
     addresses themselves, and drops it with the process.
     """
 
-    def __init__(self, preferred: str | None = None) -> None:
-        """Claim `preferred` if it is free, else the first free one."""
-        numbers = list(range(FIRST, LAST + 1))
-        if preferred:
-            numbers.insert(0, int(preferred.split(".")[1]))
-        for number in numbers:
+    def __init__(self, name: str) -> None:
+        """Claim one. The same `name` gets the same one again unless it is taken, so that copied kubeconfigs last."""
+        count = LAST - FIRST + 1
+        for offset in range(count):
+            number = FIRST + (zlib.crc32(name.encode()) + offset) % count
             claim = _claim(number)
             if claim:
                 self._claim, self.block = claim, ipaddress.IPv4Network(f"127.{number}.0.0/16")

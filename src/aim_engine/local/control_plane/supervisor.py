@@ -6,7 +6,6 @@ If nobody reads the answer any more, because the start was given up, it ends the
 """
 
 import asyncio
-import contextlib
 import os
 import shutil
 import signal
@@ -17,7 +16,7 @@ import msgspec
 
 from aim_engine.local import locks, processes
 from aim_engine.local.control_plane import components, startup
-from aim_engine.local.control_plane.cluster import Cluster, Files
+from aim_engine.local.control_plane.cluster import Files
 from aim_engine.local.control_plane.network import Network
 from aim_engine.local.control_plane.order import Answer, Order
 from aim_engine.local.errors import LocalError
@@ -32,7 +31,7 @@ async def supervise(order: Order) -> None:
     _end_with(order.owner)
     async with locks.awaited(files.running):
         files.running.write_text(str(os.getpid()))
-        network = Network(_last_network(files))
+        network = Network(order.directory)
         files.facts.unlink(missing_ok=True)
         files.failure.unlink(missing_ok=True)
         try:
@@ -71,13 +70,6 @@ def _ended(descriptor: int, task: asyncio.Task[None]) -> None:
     asyncio.get_running_loop().remove_reader(descriptor)
     os.close(descriptor)
     task.cancel()
-
-
-def _last_network(files: Files) -> str | None:
-    """The network the cluster had the last time: with the same one, kubeconfigs that were copied go on to work."""
-    with contextlib.suppress(OSError, msgspec.MsgspecError):
-        return msgspec.json.decode(files.facts.read_bytes(), type=Cluster).network
-    return None
 
 
 def _answered(answer: Answer) -> bool:
