@@ -194,6 +194,29 @@ def answers(port: int) -> bool:
         return client.connect_ex(("127.0.0.1", port)) == 0
 
 
+def connected(address: str) -> socket.socket:
+    host, port = address.split(":")
+    return socket.create_connection((host, int(port)))
+
+
+def carry_both_ways(client: socket.socket, server: socket.socket) -> None:
+    """Carry bytes between two connections until one of them ends."""
+    client.setblocking(True)
+    back = threading.Thread(target=carry, args=(server, client), daemon=True)
+    back.start()
+    carry(client, server)
+    back.join()
+
+
+def carry(source: socket.socket, sink: socket.socket, carried: Callable[[int], None] = lambda _: None) -> None:
+    """Carry bytes one way until the source ends."""
+    with contextlib.suppress(OSError):
+        while block := source.recv(16 * 1024):
+            sink.sendall(block)
+            carried(len(block))
+        sink.shutdown(socket.SHUT_WR)
+
+
 @dataclass
 class Way:
     """A way to a server that carries only so many bytes a second, and counts them."""
@@ -202,31 +225,25 @@ class Way:
     rate: int
     carried: int = 0
 
+    def count(self, length: int) -> None:
+        self.carried += length
+        time.sleep(length / self.rate)
+
 
 @contextlib.contextmanager
 def slow_way(address: str, rate: int) -> Iterator[Way]:
     """Put a slow way in front of a server."""
-    host, port = address.removeprefix("http://").split(":")
     listener = socket.create_server(("127.0.0.1", 0))
     way = Way(f"http://127.0.0.1:{listener.getsockname()[1]}", rate)
     open_ends: list[socket.socket] = [listener]
 
-    def carry(source: socket.socket, sink: socket.socket, back: bool) -> None:
-        with contextlib.suppress(OSError):
-            while block := source.recv(16 * 1024):
-                sink.sendall(block)
-                if back:
-                    way.carried += len(block)
-                    time.sleep(len(block) / way.rate)
-            sink.shutdown(socket.SHUT_WR)
-
     def accept() -> None:
         with contextlib.suppress(OSError):
             while True:
-                client, server = listener.accept()[0], socket.create_connection((host, int(port)))
+                client, server = listener.accept()[0], connected(address.removeprefix("http://"))
                 open_ends.extend((client, server))
-                for ends in ((client, server, False), (server, client, True)):
-                    threading.Thread(target=carry, args=ends, daemon=True).start()
+                threading.Thread(target=carry, args=(client, server), daemon=True).start()
+                threading.Thread(target=carry, args=(server, client, way.count), daemon=True).start()
 
     threading.Thread(target=accept, daemon=True).start()
     try:

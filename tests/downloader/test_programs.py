@@ -138,6 +138,13 @@ def test_by_hand_without_a_terminal_it_prints_lines(hub: Hub, hub_volume: Volume
     assert not hub_volume.path.exists()
 
 
+def test_by_hand_two_repositories_fit_into_one_directory(hub: Hub, hub_volume: Volume) -> None:
+    for repository, files in (("org/one", {"one.json": b"1"}), ("org/two", {"two.json": b"2"})):
+        words = by_hand(hub.add(repository, files), str(hub_volume.path))
+        subprocess.run(words, env=hub_volume.environment, capture_output=True, check=True)
+    assert hub_volume.files() == {"one.json": b"1", "two.json": b"2"}
+
+
 @pytest.mark.parametrize(
     ("repository", "code", "shown"), [("org/name", 0, "verifying"), ("org/none", 12, "Repository Not")]
 )

@@ -87,7 +87,8 @@ def run(uri: str, directory: Path, protocols: str | None) -> int:
     settings.prepare(os.environ)
     wish = settings.read(os.environ)
     sequence = protocols if protocols is not None else wish.protocols or SEQUENCE
-    wish = replace(wish, target=directory.absolute(), subject=None, protocols=sequence, expected_bytes=None)
+    by_hand = {"subject": None, "expected_bytes": None, "dedicated": False}
+    wish = replace(wish, target=directory.absolute(), protocols=sequence, **by_hand)
     catch_signals()
     try:
         if not sys.stderr.isatty():

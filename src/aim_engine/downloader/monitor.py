@@ -47,6 +47,8 @@ class Monitor:
                     self._look(process)
         finally:
             kill(process)
+            if process.stdin:
+                process.stdin.close()
             self.report.ended(self.gauge.on_volume)
 
     def _look(self, process: "subprocess.Popen[bytes]") -> None:

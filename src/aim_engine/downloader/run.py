@@ -196,7 +196,10 @@ class Download:
 
     def _clean(self) -> None:
         assert self._manifest is not None, "an attempt that succeeds leaves its manifest"
-        attempt.volume_for(self.uri, self.settings.target, self._manifest.revision).finish(self._manifest)
+        volume = attempt.volume_for(self.uri, self.settings.target, self._manifest.revision)
+        if self.settings.dedicated:
+            volume.drop_strangers(self._manifest)
+        volume.finish()
 
     # AIM_DEBUG_SIMULATE_DOWNLOAD
 

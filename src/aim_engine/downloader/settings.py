@@ -54,6 +54,8 @@ class Settings:
     """The raw value of AIM_DOWNLOADER_PROTOCOL; empty means one attempt with the environment as it is."""
     service_account: Path
     debug: Debug
+    dedicated: bool = True
+    """The directory is for this source alone: what an older revision of it left is removed."""
 
 
 def read(environment: Mapping[str, str]) -> Settings:

@@ -8,6 +8,7 @@ import base64
 import email.utils
 import http.client
 import os
+import re
 import ssl
 import threading
 import time
@@ -46,12 +47,14 @@ class Refused(Exception):
 
     @property
     def retry_after(self) -> float | None:
-        """How many seconds the server asks to wait."""
+        """How many seconds the server asks to wait: as a number, as a date, or as the rest of a window of requests."""
         value = self.headers.get("Retry-After", "").strip()
         if value.isdecimal():
             return float(value)
-        moment = email.utils.parsedate_to_datetime(value) if value else None
-        return max(moment.timestamp() - time.time(), 0.0) if moment else None
+        if date := email.utils.parsedate_tz(value):
+            return max(email.utils.mktime_tz(date) - time.time(), 0.0)
+        window = re.search(r";\s*t=(\d+)", self.headers.get("RateLimit", ""))
+        return float(window[1]) if window else None
 
 
 @dataclass
@@ -123,9 +126,10 @@ class Transfer:
         kept = connections.get(origin)
         connection = kept or _connect(origin, self.timeout, self._context)
         connections[origin] = connection
-        plain_proxy = isinstance(connection, _PlainProxyConnection)
+        if isinstance(connection, _PlainProxyConnection):
+            target, headers = url, {**headers, **connection.permit}
         try:
-            connection.request("GET", url if plain_proxy else target, headers=dict(headers))
+            connection.request("GET", target, headers=dict(headers))
             return connection.getresponse()
         except BROKEN as error:
             connection.close()
@@ -138,6 +142,8 @@ class Transfer:
 class _PlainProxyConnection(http.client.HTTPConnection):
     """A connection to a proxy that gets whole addresses, as is done without TLS."""
 
+    permit: Mapping[str, str]
+
 
 def _connect(origin: Origin, timeout: float, context: ssl.SSLContext) -> http.client.HTTPConnection:
     proxy = urllib.request.getproxies().get(origin.scheme)
@@ -147,11 +153,13 @@ def _connect(origin: Origin, timeout: float, context: ssl.SSLContext) -> http.cl
         return http.client.HTTPConnection(origin.host, origin.port, timeout=timeout)
     split = urllib.parse.urlsplit(proxy if "://" in proxy else f"http://{proxy}")
     host, port = split.hostname or "", split.port or 3128
-    if origin.scheme == "http":
-        return _PlainProxyConnection(host, port, timeout=timeout)
-    connection = http.client.HTTPSConnection(host, port, timeout=timeout, context=context)
     user = urllib.parse.unquote(f"{split.username}:{split.password or ''}") if split.username else ""
     permit = {"Proxy-Authorization": f"Basic {base64.b64encode(user.encode()).decode()}"} if user else {}
+    if origin.scheme == "http":
+        plain = _PlainProxyConnection(host, port, timeout=timeout)
+        plain.permit = permit
+        return plain
+    connection = http.client.HTTPSConnection(host, port, timeout=timeout, context=context)
     connection.set_tunnel(origin.host, origin.port, headers=permit)
     return connection
 

@@ -204,17 +204,17 @@ class Volume:
             dropped += not location.name.endswith(".parts" + INCOMPLETE)
         return dropped
 
-    def finish(self, manifest: Manifest) -> None:
-        """Leave the source's files and nothing of ours, not even files of an older revision that we fetched."""
-        present = {file.path for file in manifest.files}
-        for path in list(self.keeper.remembered()):
-            if path not in present:
-                (self.target / path).unlink(missing_ok=True)
-                self.keeper.forget(path)
-                prune((self.target / path).parent, self.target)
-        if SIMULATED not in present:
-            (self.target / SIMULATED).unlink(missing_ok=True)
+    def finish(self) -> None:
+        """Leave the source's files and nothing of ours."""
         self.keeper.tidy()
+
+    def drop_strangers(self, manifest: Manifest) -> None:
+        """Remove what was fetched or simulated here before and is no longer part of the source."""
+        present = {file.path for file in manifest.files}
+        for path in {*self.keeper.remembered(), SIMULATED} - present:
+            (self.target / path).unlink(missing_ok=True)
+            self.keeper.forget(path)
+            prune((self.target / path).parent, self.target)
 
     def require_space(self, missing_bytes: int, missing_files: int) -> None:
         """Fail if the volume can't take what is left to fetch."""
