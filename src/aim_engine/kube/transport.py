@@ -182,7 +182,9 @@ class Transport:
         except (aiohttp.ClientError, OSError) as error:
             if isinstance(error.__cause__, Fenced):
                 raise error.__cause__ from None
-            raise Unreachable(f"can't {call.doing}: no answer from {self.connection.server}: {error}") from error
+            raise Unreachable(
+                f"can't {call.doing}: no answer from {self.connection.server}: {_cause(error)}"
+            ) from error
         finally:
             self._observer.called(call, code, time.perf_counter() - started)
 
@@ -191,6 +193,15 @@ class Transport:
             return call.body
         self._fence.check()
         return FencedBody(call.body, self._fence)
+
+
+def _cause(error: Exception) -> Exception:
+    """What went wrong, without aiohttp's own words around it, which name objects in memory."""
+    if isinstance(error, aiohttp.ClientConnectorError) and not isinstance(
+        error, aiohttp.ClientConnectorCertificateError
+    ):
+        return error.os_error
+    return error
 
 
 async def _refusal(call: Call, response: aiohttp.ClientResponse) -> KubeError:

@@ -41,14 +41,16 @@ def own_server(own_cluster: Cluster) -> ApiServer:
     return ApiServer(own_cluster)
 
 
-@pytest.fixture
-def own_namespace(own_server: ApiServer) -> Iterator[str]:
+def fresh_namespace(own_server: ApiServer) -> Iterator[str]:
     """A fresh namespace in that control plane; deleted after the test."""
     name = f"test-{uuid.uuid4().hex[:10]}"
     own_server.call("POST", "/api/v1/namespaces", {"metadata": {"name": name}})
     own_server.wait_for(f"/api/v1/namespaces/{name}/serviceaccounts/default")
     yield name
     own_server.call("DELETE", f"/api/v1/namespaces/{name}")
+
+
+own_namespace = pytest.fixture(fresh_namespace, name="own_namespace")
 
 
 def run(coroutine: Coroutine[Any, Any, T]) -> T:

@@ -1,16 +1,18 @@
 """A proxy between one operator and the API server: sees every write, and may act at that moment.
 
-It runs on a thread of its own, speaks plain HTTP to the operator and TLS as administrator to the server.
+It runs on a thread of its own, speaks plain HTTP to the operator and TLS as administrator to the server, and
+passes writes on one after the other.
 """
 
 import asyncio
 import ssl
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import aiohttp
 import yaml
@@ -42,22 +44,24 @@ class Proxy:
     """Use it as a context manager."""
 
     cluster: Cluster
-    after_write: Callable[[Write], None] = lambda _: None
-    """Called when the server has carried out a write and the operator does not know it yet."""
+    after_write: Callable[[Write], bool] = lambda _: True
+    """Called when the server has carried out a write and the operator does not know it yet; false ends all writing."""
+    open: bool = True
+    """Whether writes are passed on."""
     server: str = ""
     """Another API server of the cluster, if not the first."""
     reads: list[str] = field(default_factory=list)
     writes: list[Write] = field(default_factory=list)
     address: str = ""
 
-    @property
-    def quiet(self) -> float:
-        """For how many seconds nothing was written; nothing at all counts as busy."""
-        return time.monotonic() - self.writes[-1].moment if self.writes else 0.0
+    def writes_in(self, namespace: str) -> list[Write]:
+        """The writes in a namespace, Events included."""
+        return [one for one in self.writes if f"/namespaces/{namespace}/" in one.path]
 
-    def object_writes(self, namespace: str) -> list[Write]:
-        """The writes of objects in a namespace."""
-        return [one for one in self.writes if one.of_object and f"/namespaces/{namespace}/" in one.path]
+    def quiet(self, namespace: str) -> float:
+        """For how many seconds nothing was written in a namespace; nothing at all counts as busy."""
+        written = self.writes_in(namespace)
+        return time.monotonic() - written[-1].moment if written else 0.0
 
     def kubeconfig(self, directory: Path) -> Path:
         """A kubeconfig that leads to the proxy."""
@@ -77,6 +81,7 @@ class Proxy:
         listening = threading.Event()
         self._loop = asyncio.new_event_loop()
         self._ended = asyncio.Event()
+        self._one_write = asyncio.Lock()
         self._thread = threading.Thread(target=self._loop.run_until_complete, args=(self._serve(listening),))
         self._thread.start()
         assert listening.wait(10)
@@ -107,23 +112,38 @@ class Proxy:
         return aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=tls, limit=0), auto_decompress=False)
 
     async def _pass_on(self, request: web.Request) -> web.StreamResponse:
-        headers = {name: value for name, value in request.headers.items() if name.lower() not in HOP_BY_HOP}
-        content: Any = await request.read()
-        deadline = aiohttp.ClientTimeout(total=None, sock_connect=5)
-        where = URL(f"{self.server or self.cluster.server}{request.raw_path}", encoded=True)
-        asked = self._session.request(request.method, where, data=content or None, headers=headers, timeout=deadline)
-        async with asked as answer:
-            told = {name: value for name, value in answer.headers.items() if name.lower() not in HOP_BY_HOP}
-            if request.method in READS:
-                self.reads.append(request.path_qs)
-            else:
+        content = await request.read()
+        if request.method in READS:
+            self.reads.append(request.path_qs)
+            async with self._asked(request, content) as answer:
+                response = web.StreamResponse(status=answer.status, headers=told(answer))
+                await response.prepare(request)
+                async for chunk in answer.content.iter_any():
+                    await response.write(chunk)
+                return response
+        async with self._one_write:
+            if not self.open:
+                return web.Response(status=503)
+            async with self._asked(request, content) as answer:
                 body = await answer.read()
-                write = Write(time.monotonic(), request.method, request.path, answer.status)
-                self.writes.append(write)
-                self.after_write(write)
-                return web.Response(status=answer.status, body=body, headers=told)
-            response = web.StreamResponse(status=answer.status, headers=told)
-            await response.prepare(request)
-            async for chunk in answer.content.iter_any():
-                await response.write(chunk)
-            return response
+            write = Write(time.monotonic(), request.method, request.path, answer.status)
+            self.writes.append(write)
+            self.open = self.after_write(write)
+        return web.Response(status=answer.status, body=body, headers=told(answer))
+
+    def _asked(self, request: web.Request, content: bytes) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
+        return self._session.request(
+            request.method,
+            URL(f"{self.server or self.cluster.server}{request.raw_path}", encoded=True),
+            data=content or None,
+            headers=passed_on(request.headers),
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=5),
+        )
+
+
+def told(answer: aiohttp.ClientResponse) -> dict[str, str]:
+    return passed_on(answer.headers)
+
+
+def passed_on(headers: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in headers.items() if name.lower() not in HOP_BY_HOP}
