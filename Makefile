@@ -24,7 +24,7 @@ check: .venv/.synced ## format, lint, types, imports and the tests of pure value
 	$(STEP) 'imports'
 	@$(BIN)/lint-imports --no-cache
 	$(STEP) 'tests of values'
-	@$(BIN)/pytest -q -n 2 tests/api tests/cli tests/core tests/manifests tests/controllers
+	@$(BIN)/pytest -q -n 2 tests/api tests/cli tests/core tests/manifests tests/controllers tests/web
 
 test: check ## check, then every other test, on a real Kubernetes API server
 	$(STEP) 'tests on the real parts (the first run builds Kubernetes, which takes some minutes)'
