@@ -4,7 +4,10 @@ SHELL := /bin/bash
 BIN := .venv/bin
 STEP = @printf '== %s\n'
 
-.PHONY: help up test check values bench crds docs clean format
+.PHONY: help up test check bench crds docs clean format
+
+VALUES := tests/api tests/cli tests/controllers tests/core $(wildcard tests/manifests) tests/web
+REAL := tests/kube tests/registry tests/downloader tests/local tests/cluster
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -24,11 +27,11 @@ check: .venv/.synced ## format, lint, types, imports and the tests of pure value
 	$(STEP) 'imports'
 	@$(BIN)/lint-imports --no-cache
 	$(STEP) 'tests of values'
-	@$(BIN)/pytest -q -n 2 tests/api tests/cli tests/core tests/manifests tests/controllers tests/web
+	@$(BIN)/pytest -q -n 2 $(VALUES)
 
 test: check ## check, then every other test, on a real Kubernetes API server
 	$(STEP) 'tests on the real parts (the first run builds Kubernetes, which takes some minutes)'
-	@$(BIN)/pytest -q -n 4 --dist loadgroup tests/kube tests/registry tests/downloader tests/local tests/cluster
+	@$(BIN)/pytest -q -n 4 --dist loadgroup $(REAL)
 
 bench: .venv/.synced ## measure speed and memory; the figures are in docs/performance.md
 	@$(BIN)/python -m tests.bench
@@ -37,7 +40,8 @@ crds: .venv/.synced ## write deploy/crds from the types in src/aim_engine/api
 	@$(BIN)/aim crds --directory deploy/crds
 
 docs: .venv/.synced ## build the documentation; a broken link fails
-	@$(BIN)/python -m scripts.docs
+	@$(BIN)/mkdocs build --strict --quiet
+	@printf 'the documentation is in site/\n'
 
 format: .venv/.synced ## format the code and mend what the linter can mend
 	@$(BIN)/ruff format --quiet .
