@@ -46,19 +46,24 @@ def hub_volume(volume: stage.Volume, hub: stage.Hub) -> stage.Volume:
 
 
 @pytest.fixture(scope="session")
-def s3_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    binary = asyncio.run(binaries.find("versitygw"))
-    with stage.s3_server(binary, tmp_path_factory.mktemp("s3")) as address:
+def s3_binary() -> Path:
+    return asyncio.run(binaries.find("versitygw"))
+
+
+@pytest.fixture(scope="session")
+def s3_address(s3_binary: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with stage.s3_server(s3_binary, tmp_path_factory.mktemp("s3")) as address:
         yield address
 
 
 class Objects:
     """A bucket of the test's own on the S3 server."""
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, authority: str | None = None) -> None:
         self.client: Any = get_session().create_client(
             "s3",
             endpoint_url=address,
+            verify=authority,
             region_name="us-east-1",
             aws_access_key_id=stage.S3_KEY,
             aws_secret_access_key=stage.S3_SECRET,

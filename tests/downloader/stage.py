@@ -161,7 +161,7 @@ def hub(root: Path) -> Iterator[Hub]:
 
 
 @contextlib.contextmanager
-def s3_server(binary: Path, root: Path) -> Iterator[str]:
+def s3_server(binary: Path, root: Path, *options: str) -> Iterator[str]:
     """Run a real S3 server over a directory; its address."""
     for name in ("buckets", "metadata"):
         (root / name).mkdir(parents=True)
@@ -170,6 +170,7 @@ def s3_server(binary: Path, root: Path) -> Iterator[str]:
         port = free.getsockname()[1]
     environment = {"ROOT_ACCESS_KEY": S3_KEY, "ROOT_SECRET_KEY": S3_SECRET, "PATH": os.environ["PATH"]}
     words = [
+        *options,
         "--quiet",
         "--port",
         f"127.0.0.1:{port}",

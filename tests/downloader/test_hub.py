@@ -135,6 +135,8 @@ def test_a_name_that_leaves_the_directory_is_refused(volume: Volume) -> None:
 
     for path in ("../x", "a/../../x", "/etc/passwd", "a\\b", ""):
         with pytest.raises(Failure, match="outside the target directory"):
-            files.refuse_unsafe([path])
-    files.refuse_unsafe(["a/b..c", "..a", ".hidden"])
+            files.refuse_impossible([path])
+    with pytest.raises(Failure, match="'a/b' as a file and as a directory"):
+        files.refuse_impossible(["a/b/c", "a/b", "x"])
+    files.refuse_impossible(["a/b..c", "..a", ".hidden", "a/b", "ab"])
     assert volume.files() == {}

@@ -87,6 +87,16 @@ def test_the_check_size_program_prints_one_json_line(
     assert TOKEN not in outcome.log
 
 
+def test_a_hub_that_hides_what_a_gated_repository_holds(hub: Hub, hub_volume: Volume) -> None:
+    hub.add("org/name", FILES)
+    hub.faults({"kind": "status", "status": 403, "headers": {"X-Error-Code": "GatedRepo"}, "over": "api"})
+    outcome = script(hub_volume, "check-size.sh", "hf://org/name")
+    assert (outcome.code, outcome.reason) == (1, "AuthError")
+    assert "Cannot access gated repo: org/name" in outcome.err
+    assert "Model requires authentication: org/name\nSet HF_TOKEN environment variable" in outcome.err
+    assert script(hub_volume, "check-hf-size.py", MODEL_PATH="org/name").code == 2
+
+
 def test_an_empty_repository_has_no_size(hub: Hub, hub_volume: Volume) -> None:
     outcome = script(hub_volume, "check-size.sh", hub.add("org/name", {"empty.txt": b""}))
     assert outcome.code == 1

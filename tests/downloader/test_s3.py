@@ -1,10 +1,21 @@
 """s3:// against a real S3 server."""
 
 import random
+from pathlib import Path
 
 import pytest
 from tests.downloader.conftest import Objects
-from tests.downloader.stage import S3_SECRET, ApiServer, Volume, ended, slow_way, until
+from tests.downloader.stage import (
+    S3_KEY,
+    S3_SECRET,
+    ApiServer,
+    Volume,
+    certificate,
+    ended,
+    s3_server,
+    slow_way,
+    until,
+)
 
 MIB = 1024 * 1024
 OBJECTS = {
@@ -60,6 +71,24 @@ def test_no_tls_by_switch(objects: Objects, s3_volume: Volume, s3_address: str) 
     bare = s3_address.removeprefix("http://")
     assert s3_volume.run(uri, AWS_ENDPOINT_URL=bare, S3_NO_SSL="true").code == 0
     assert s3_volume.files() == {"config.json": b"{}"}
+
+
+def test_a_store_with_a_certificate_of_its_own_is_trusted_when_its_authority_is_named(
+    s3_binary: Path, volume: Volume, tmp_path: Path
+) -> None:
+    certificate(tmp_path)
+    options = ("--cert", str(tmp_path / "ca.crt"), "--key", str(tmp_path / "key.pem"))
+    with s3_server(s3_binary, tmp_path / "s3", *options) as address:
+        secure = address.replace("http://", "https://")
+        bucket = Objects(secure, str(tmp_path / "ca.crt"))
+        uri = bucket.add("models", OBJECTS)
+        keys = {"AWS_ENDPOINT_URL": secure, "AWS_ACCESS_KEY_ID": S3_KEY, "AWS_SECRET_ACCESS_KEY": S3_SECRET}
+        refused = volume.run(uri, **keys)
+        assert (refused.code, refused.reason) == (69, "PodFailed"), refused.log
+        outcome = volume.run(uri, **keys, SSL_CERT_FILE=str(tmp_path / "ca.crt"))
+        bucket.client.close()
+    assert outcome.code == 0, outcome.log
+    assert volume.files() == OBJECTS
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from aim_engine.downloader.failures import (
     Unauthorized,
 )
 from aim_engine.downloader.files import Digest, Manifest, RemoteFile
-from aim_engine.downloader.transfer import BROKEN, Refused, Transfer
+from aim_engine.downloader.transfer import BROKEN, Refused, Transfer, certificates
 from aim_engine.downloader.volume import Volume
 
 PART_BYTES = 64 * 1024 * 1024
@@ -80,6 +80,7 @@ class Bucket:
             "s3",
             endpoint_url=endpoint,
             use_ssl=with_tls(self.environment),
+            verify=certificates(),
             region_name=session.get_config_variable("region") or "us-east-1",
             config=config(**options),
         )
@@ -94,7 +95,7 @@ class Bucket:
                 found.append(RemoteFile(path, entry["Size"], etag, self._digest(entry["Key"], entry["Size"], etag)))
         if not found:
             raise NotFound(f"S3 error: 404 (NoSuchKey): there is no object below {self.place}")
-        files.refuse_unsafe(file.path for file in found)
+        files.refuse_impossible(file.path for file in found)
         return Manifest("", tuple(found))
 
     def size(self) -> int:

@@ -60,12 +60,15 @@ def _remote_file(digest: dict[str, Any] | None, **others: Any) -> RemoteFile:
     return RemoteFile(digest=Digest(**digest) if digest else None, **others)
 
 
-def refuse_unsafe(paths: Iterable[str]) -> None:
-    """Fail if a name of the source would leave the target directory."""
-    for path in paths:
+def refuse_impossible(paths: Iterable[str]) -> None:
+    """Fail if a name of the source would leave the target directory, or is a file and a directory at once."""
+    names = set(paths)
+    for path in names:
         parts = PurePosixPath(path).parts
         if not parts or ".." in parts or path.startswith("/") or "\0" in path or "\\" in path:
             raise Failure(f"The source names a file {path!r}, which lies outside the target directory")
+        if both := next((str(parent) for parent in PurePosixPath(path).parents if str(parent) in names), None):
+            raise Failure(f"The source has {both!r} as a file and as a directory, which no volume can hold")
 
 
 def digest_of(location: Path, like: Digest, tick: Callable[[int], None] = lambda _: None) -> str:

@@ -76,7 +76,7 @@ class Repository:
         revision: str = self._ask(lambda: api.repo_info(self.name).sha)
         entries: list[Any] = self._ask(lambda: list(api.list_repo_tree(self.name, recursive=True, revision=revision)))
         found = tuple(_remote_file(entry) for entry in entries if hasattr(entry, "blob_id"))
-        files.refuse_unsafe(file.path for file in found)
+        files.refuse_impossible(file.path for file in found)
         return Manifest(revision, found)
 
     def size(self) -> int:

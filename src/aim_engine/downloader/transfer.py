@@ -63,7 +63,7 @@ class Transfer:
 
     timeout: float
     _local: threading.local = field(default_factory=threading.local)
-    _context: ssl.SSLContext = field(default_factory=lambda: ssl.create_default_context(cafile=_certificates()))
+    _context: ssl.SSLContext = field(default_factory=lambda: ssl.create_default_context(cafile=certificates()))
 
     def blocks(
         self, url: str, headers: Mapping[str, str], first: int, end: int, etag: str = ""
@@ -171,7 +171,8 @@ def _origin(url: str) -> Origin:
     return Origin(split.scheme, split.hostname, split.port or (443 if split.scheme == "https" else 80))
 
 
-def _certificates() -> str | None:
+def certificates() -> str | None:
+    """Return the file with the authorities to trust, if the environment names one."""
     return next((value for name in CERTIFICATE_VARIABLES if (value := os.environ.get(name))), None)
 
 
