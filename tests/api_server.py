@@ -22,18 +22,25 @@ class ApiServer:
         self._tls.load_cert_chain(cluster.keys / "admin.crt", cluster.keys / "admin.key")
 
     def request(
-        self, method: str, path: str, body: Any = None, *, content_type: str = "application/json"
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        content_type: str = "application/json",
+        text: bool = False,
     ) -> tuple[int, Any]:
-        """Make one call; return the status code and what the server says, whatever it is."""
+        """Make one call; return the status code and what the server says, as it is if it is wanted as text."""
         connection = http.client.HTTPSConnection(self._host, context=self._tls, timeout=DEADLINE)
         try:
             payload = None if body is None else json.dumps(body)
             connection.request(method, path, payload, {"Content-Type": content_type})
             response = connection.getresponse()
-            text = response.read().decode()
+            answer = response.read().decode()
         finally:
             connection.close()
-        return response.status, json.loads(text) if text.startswith(("{", "[")) else text
+        is_json = not text and answer.startswith(("{", "["))
+        return response.status, json.loads(answer) if is_json else answer
 
     def call(self, method: str, path: str, body: Any = None) -> Any:
         """Make one call that has to succeed; return the object the server answers with."""
