@@ -12,6 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.api_server import ApiServer
+from tests.cluster.weights import Weights
 from tests.conftest import DIRECTORY, OWNER
 
 from aim_engine.local.control_plane import Cluster
@@ -37,6 +39,32 @@ def node(cluster: Cluster) -> Path:
     """A node with eight MI300X that runs the images of the test book; returns the agent's log."""
     command = [str(Path(sys.executable).with_name("aim")), "node", "--images", str(BOOK), "--gpus", "MI300X:8"]
     return companion("node", [*command, *kubeconfig(cluster)], lambda: True)
+
+
+@pytest.fixture(scope="session")
+def status_updaters(api_server: ApiServer) -> None:
+    """The roles by which download pods report their progress, as an installation brings them."""
+    for kind, plural in (("artifact", "aimartifacts"), ("modelcache", "aimmodelcaches")):
+        rule = {
+            "apiGroups": ["aim.eai.amd.com"],
+            "resources": [f"{plural}/status"],
+            "verbs": ["get", "patch", "update"],
+        }
+        role = {
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "ClusterRole",
+            "metadata": {"name": f"aim-engine-{kind}-status-updater"},
+            "rules": [rule],
+        }
+        api_server.request(
+            "POST", "/apis/rbac.authorization.k8s.io/v1/clusterroles", role
+        )  # another worker may be first
+
+
+@pytest.fixture
+def weights(api_server: ApiServer, namespace: str) -> Weights:
+    """Download objects and template caches of a namespace of their own."""
+    return Weights(api_server, namespace)
 
 
 def kubeconfig(cluster: Cluster) -> tuple[str, str]:

@@ -14,16 +14,11 @@ from tests.downloader import stage
 
 from aim_engine.local import binaries
 
-pytestmark = pytest.mark.usefixtures("operator", "node")
+pytestmark = pytest.mark.usefixtures("operator", "node", "status_updaters")
 
 FILES = {"config.json": b'{"model_type": "tiny"}', "model.safetensors": bytes(range(256)) * 2000}
 SIZE = sum(map(len, FILES.values()))
 MERGE = "application/merge-patch+json"
-
-
-@pytest.fixture
-def weights(api_server: ApiServer, namespace: str) -> Weights:
-    return Weights(api_server, namespace)
 
 
 @pytest.fixture
@@ -172,7 +167,7 @@ def test_a_storage_class_that_is_missing_is_told_and_the_volume_comes_with_it(we
 def test_a_stalled_server_makes_the_next_protocol_try(weights: Weights, hub: stage.Hub) -> None:
     uri = hub.add("acme/tiny", FILES)
     hub.faults({"kind": "stall", "over": "http", "path": "acme/tiny/model*", "after": 1000, "times": 1})
-    variables = from_hub(hub, AIM_DOWNLOADER_PROTOCOL="HF_TRANSFER,HTTP", STALL_TIMEOUT="2")
+    variables = from_hub(hub, AIM_DOWNLOADER_PROTOCOL="HF_TRANSFER,HTTP", STALL_TIMEOUT="15")
     weights.add("AIMArtifact", "tiny", {"sourceUri": uri, "size": str(SIZE), "env": variables})
     ready = weights.ready("tiny")
     assert weights.files(ready) == FILES
@@ -186,7 +181,9 @@ def test_a_pod_that_was_killed_is_followed_by_one_that_resumes(weights: Weights,
     uri = hub.add("acme/parts", files)
     hub.faults({"kind": "slow", "path": "acme/parts/part-3*", "after": 40_000})
     weights.add("AIMArtifact", "parts", {"sourceUri": uri, "size": "1600000", "env": from_hub(hub)})
-    under_way = weights.until("parts", lambda item: item["status"].get("progress", {}).get("percentage", 0) >= 75)
+    under_way = weights.until(
+        "parts", lambda item: item.get("status", {}).get("progress", {}).get("percentage", 0) >= 75
+    )
     assert word(under_way) == "Progressing"
     for pod in weights.pods("parts"):
         weights.api_server.call("DELETE", f"{weights.core('pods', pod['metadata']['name'])}?gracePeriodSeconds=0")
