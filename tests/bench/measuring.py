@@ -14,11 +14,11 @@ T = TypeVar("T")
 
 
 @asynccontextmanager
-async def control_plane() -> AsyncGenerator[Cluster]:
-    """A control plane for one benchmark."""
+async def control_plane(*crds: Path) -> AsyncGenerator[Cluster]:
+    """A control plane for one benchmark, with these CRDs."""
     directory = Path(tempfile.mkdtemp(prefix="aim-bench-"))
     try:
-        async with running(directory) as cluster:
+        async with running(directory, crds=crds) as cluster:
             yield cluster
     finally:
         shutil.rmtree(directory, ignore_errors=True)
