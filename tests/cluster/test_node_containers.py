@@ -15,6 +15,7 @@ BOOK: Manifest = {
     "images": [
         {"image": "registry.example.com/private", "fault": {"pull": "unauthorized"}},
         {"image": "registry.example.com/slow", "entrypoint": ["/bin/sh"], "fault": {"pullSeconds": 1.5}},
+        {"image": "registry.example.com/endless", "entrypoint": ["/bin/sh"], "fault": {"pullSeconds": 600}},
         {"image": "registry.example.com/greedy", "fault": {"oomKilledAfter": 0.2}},
         {"image": "registry.example.com/unlucky", "fault": {"evictedAfter": 0.2}},
         {"image": "registry.example.com/filler", "idle": True},
@@ -162,6 +163,38 @@ async def test_a_container_that_runs_out_of_memory(here: Stage) -> None:
     await here.pod("greedy", {"image": "registry.example.com/greedy:1"}, restartPolicy="Never")
     ended = container(await here.until_phase("greedy", "Failed"))["state"]["terminated"]
     assert (ended["reason"], ended["exitCode"]) == ("OOMKilled", 137)
+
+
+async def test_a_container_above_its_memory_limit_is_killed(here: Stage) -> None:
+    hoard = "held = bytearray(300_000_000); held[::4096] = b'x' * len(held[::4096]); import time; time.sleep(1000)"
+    limits = {"resources": {"limits": {"memory": "100Mi"}}}
+    await here.pod("hoarder", {"image": "python", "args": ["-c", hoard], **limits}, restartPolicy="Never")
+    ended = container(await here.until_phase("hoarder", "Failed"))["state"]["terminated"]
+    assert (ended["reason"], ended["exitCode"]) == ("OOMKilled", 137)
+
+
+async def test_a_container_that_must_not_be_root(here: Stage) -> None:
+    context = {"securityContext": {"runAsNonRoot": True, "runAsUser": 0}}
+    await here.pod("rooted", sh("true", **context))
+    pod = await here.until(PODS, "rooted", lambda seen: waiting(seen) == "CreateContainerConfigError")
+    assert container(pod)["state"]["waiting"]["message"].startswith(
+        "container has runAsNonRoot and image will run as root"
+    )
+
+
+async def test_a_pod_can_be_deleted_while_its_image_is_pulled(here: Stage) -> None:
+    await here.pod("endless", {"image": "registry.example.com/endless:1"})
+    await here.until_event("endless", "Pulling")
+    await here.delete("endless")
+    await here.until_gone(PODS, "endless")
+
+
+async def test_a_working_directory_and_a_command_looked_up_in_the_path(here: Stage) -> None:
+    await here.pod(
+        "placed", {"image": "busybox", "command": ["pwd"], "workingDir": "/work/here"}, restartPolicy="Never"
+    )
+    await here.until_phase("placed", "Succeeded")
+    assert await here.logs("placed") == "/work/here\n"
 
 
 async def test_an_evicted_pod(here: Stage) -> None:

@@ -185,6 +185,13 @@ async def test_the_directory_of_a_claim_goes_with_it(here: Stage) -> None:
     assert not directory.exists()
 
 
+async def test_a_claim_made_for_one_pod_goes_with_it(here: Stage) -> None:
+    volume = {"ephemeral": {"volumeClaimTemplate": {"spec": claim()}}}
+    assert await printed(here, "own", mounted("echo x > /data/x; cat /data/x", "/data"), volume) == "x\n"
+    await here.delete("own")
+    await here.until_gone(CLAIMS, "own-it")
+
+
 async def test_a_class_that_binds_at_once(here: Stage) -> None:
     name = f"at-once-{here.namespace}"
     await here.create(CLASSES, name, provisioner="local.aim.eai.amd.com", volumeBindingMode="Immediate")

@@ -76,6 +76,7 @@ class Agent:
                 environment=_environment(connection.server),
             )
             pods = Pods(client, self._hosts, tools)
+            await storage.install()  # before the nodes: a node makes the scheduler look at waiting pods again
             async with locks.awaited(self._layout.numbers):
                 await self._take_places(client, pods, stack)
             await self._serve(recorder, storage, pods, ready)
@@ -135,7 +136,6 @@ class Agent:
             yield port
 
     async def _serve(self, recorder: Recorder, storage: Storage, pods: Pods, ready: Callable[[], None]) -> None:
-        await storage.install()
         async with asyncio.TaskGroup() as group:
             beside = [
                 group.create_task(recorder.run(), name="events"),

@@ -108,7 +108,10 @@ class ContainerRunner:
         self._site.layout.forget_log(self._container.name, self._number - 2)
         process = await self._site.tools.sandbox.start(run)
         self._now_running(entry, process.started_at, container_id)
-        ended = await Attempt(process, self._container, self._site, self._stop, entry).run()
+        try:
+            ended = await Attempt(process, self._container, self._site, self._stop, entry).run()
+        finally:
+            await process.stop(grace=0)
         return terminated(ended, self._container, run, container_id)
 
     async def _stay_idle(self, entry: Image, container_id: str) -> Terminated:
@@ -157,24 +160,24 @@ class ContainerRunner:
         delay = 0.0
         while not self._stop.asked:
             try:
-                return await self._site.host.images.pull(self._container, self._tell)
+                return await self._site.host.images.pull(self._container, self._tell, self._stop)
             except PullFailed as error:
                 delay = backoff.doubled(delay, first=self._timings.pull_backoff, limit=self._timings.pull_backoff_limit)
-                self._wait_with(error.reason, str(error))
-                self._tell("Warning", "Failed", f"Error: {error.reason}")
-                if error.reason == "ErrImagePull" and await self._stop.within(delay / 2):
-                    return None
-                if error.reason == "ErrImagePull":
-                    self._back_off_pulling(error)
-                if await self._stop.within(delay / 2):
-                    return None
+                await self._sit_out(error, delay)
         return None
 
-    def _back_off_pulling(self, error: PullFailed) -> None:
-        message = f'Back-off pulling image "{self._container.image}"'
-        self._tell("Normal", "BackOff", message)
-        self._tell("Warning", "Failed", "Error: ImagePullBackOff")
-        self._wait_with("ImagePullBackOff", f"{message}: {error.reason}: {error}")
+    async def _sit_out(self, error: PullFailed, delay: float) -> None:
+        """Show a failed pull, then that the next one is waited for, half of the time each."""
+        self._wait_with(error.reason, str(error))
+        self._tell("Warning", "Failed", f"Error: {error.reason}")
+        if await self._stop.within(delay / 2):
+            return
+        if error.reason == "ErrImagePull":
+            message = f'Back-off pulling image "{self._container.image}"'
+            self._tell("Normal", "BackOff", message)
+            self._tell("Warning", "Failed", "Error: ImagePullBackOff")
+            self._wait_with("ImagePullBackOff", f"{message}: {error.reason}: {error}")
+        await self._stop.within(delay / 2)
 
     async def _configured(self, entry: Image) -> Run | None:
         """The run, complete; `None` if the end was asked for while something was missing."""

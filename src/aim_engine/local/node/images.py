@@ -1,6 +1,5 @@
 """Pulling: which entry of the book an image is, and what a container runtime would say of it."""
 
-import asyncio
 import hashlib
 import time
 from collections.abc import Callable
@@ -11,6 +10,7 @@ from aim_engine.kube.events import Level
 from aim_engine.local.container.book import Book, Image, PullProblem, pull_message
 from aim_engine.local.errors import LocalError
 from aim_engine.local.node.container_spec import Container
+from aim_engine.local.node.stopping import Stop
 
 Tell = Callable[[Level, str, str], None]
 _CODES: dict[PullProblem, str] = {"unauthorized": "Unknown", "notFound": "NotFound", "notInBook": "NotFound"}
@@ -31,8 +31,11 @@ class Images:
         self._book = book
         self._present: set[str] = set()
 
-    async def pull(self, container: Container, tell: Tell) -> Image:
-        """Return the image's entry, pulling it as the container's policy says; PullFailed if it can't be had."""
+    async def pull(self, container: Container, tell: Tell, stop: Stop) -> Image | None:
+        """Return the image's entry, pulling it as the container's policy says; PullFailed if it can't be had.
+
+        `None` if the end was asked for before the pull was done.
+        """
         name = container.image
         entry = self._book.find(name)
         if container.image_pull_policy != "Always" and name in self._present and entry:
@@ -45,8 +48,8 @@ class Images:
         tell("Normal", "Pulling", f'Pulling image "{name}"')
         begun = time.monotonic()
         problem: PullProblem | None = entry.fault.pull if entry else "notInBook"
-        if entry and entry.fault.pull_seconds:
-            await asyncio.sleep(entry.fault.pull_seconds)
+        if entry and await stop.within(entry.fault.pull_seconds):
+            return None
         if entry is None or problem is not None:
             raise self._failed(name, problem or "notInBook", tell)
         self._present.add(name)

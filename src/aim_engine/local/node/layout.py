@@ -9,7 +9,6 @@ volumes/<name of the PersistentVolume>/   what outlives pods
 """
 
 import shutil
-from collections.abc import Container
 from pathlib import Path
 
 import msgspec
@@ -76,11 +75,9 @@ class NodeLayout(msgspec.Struct, frozen=True):
     def pod(self, uid: str) -> PodLayout:
         return PodLayout(self.root / "pods" / uid)
 
-    def remove_strangers(self, known: Container[str]) -> None:
-        """Remove the directories of pods that are not known any more."""
-        for path in (self.root / "pods").iterdir():
-            if path.name not in known:
-                PodLayout(path).remove()
+    def found(self) -> frozenset[str]:
+        """The pods that an agent before left something of."""
+        return frozenset(path.name for path in (self.root / "pods").iterdir())
 
 
 class Layout(msgspec.Struct, frozen=True):

@@ -56,11 +56,14 @@ class Pods:
                 task.cancel()
 
     async def _follow(self) -> None:
+        """Follow the watch; what an agent before left of pods that are gone by now is removed."""
+        left = [(host, uid) for host in self._hosts.values() for uid in host.layout.found()]
         async with asyncio.TaskGroup() as group:
             group.create_task(self._informer.run(), name=self._informer.name)
             await self._informer.wait_synced()
-            for host in self._hosts.values():
-                await asyncio.to_thread(host.layout.remove_strangers, frozenset(self._runners))
+            for host, uid in left:
+                if uid not in self._runners:
+                    await asyncio.to_thread(host.layout.pod(uid).remove)
 
     def _changed(self, change: Change[Pod]) -> None:
         old, new = change.old, change.new
