@@ -168,7 +168,7 @@ def test_words_the_status_cannot_hold_are_told() -> None:
         pytest.param(OUTPUT[:-5], "the dry run printed no JSON array of profiles", id="cut off"),
         pytest.param(
             OUTPUT.replace("hf://acme/tiny", "http://acme/tiny"),
-            'models[0].source is "http://acme/tiny"',
+            'models[0].source of the dry run is "http://acme/tiny"',
             id="a source nobody can fetch",
         ),
         pytest.param(
