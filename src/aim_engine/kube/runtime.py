@@ -70,7 +70,8 @@ class Runtime:
                 controller.stop()
             try:
                 async with asyncio.timeout(self.timings.shutdown):
-                    await asyncio.wait(running)
+                    if running:
+                        await asyncio.wait(running)
                     await self.recorder.drain()
                 return True
             except TimeoutError:

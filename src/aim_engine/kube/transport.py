@@ -3,8 +3,8 @@
 import asyncio
 import random
 import time
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Generator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from types import TracebackType
@@ -123,6 +123,7 @@ class Transport:
     ) -> None:
         if self._session:
             await self._session.close()
+            await asyncio.sleep(0)  # the sockets of dropped connections are closed in the next round of the loop
 
     async def answer(self, call: Call, *, patience: float | None = None) -> bytes:
         """The body of the answer; asks again when the server says when to come back, and once after a 401."""
@@ -174,9 +175,10 @@ class Transport:
                 allow_redirects=False,
             ) as response:
                 code = response.status
-                if not 200 <= code < 300:
-                    raise await _refusal(call, response)
-                yield response
+                with _hung_up_on_failure(response):
+                    if not 200 <= code < 300:
+                        raise await _refusal(call, response)
+                    yield response
         except TimeoutError as error:
             raise Timeout(f"can't {call.doing}: {self.connection.server} gave no answer in time") from error
         except (aiohttp.ClientError, OSError) as error:
@@ -202,6 +204,18 @@ def _cause(error: Exception) -> Exception:
     ):
         return error.os_error
     return error
+
+
+@contextmanager
+def _hung_up_on_failure(response: aiohttp.ClientResponse) -> Generator[None]:
+    """A connection left in the middle of an answer is dropped: the polite end of TLS would outlive us."""
+    connection = response.connection
+    try:
+        yield
+    except BaseException:
+        if connection and connection.transport and not response.content.at_eof():
+            connection.transport.abort()
+        raise
 
 
 async def _refusal(call: Call, response: aiohttp.ClientResponse) -> KubeError:
