@@ -35,6 +35,9 @@ CLASSES = Resource("storage.k8s.io", "v1", "storageclasses", "StorageClass", nam
 
 Manifest = dict[str, Any]
 
+STAGE = "tests.aim.eai.amd.com/stage"
+"""The taint that keeps the pods of other tests away."""
+
 
 class Stage:
     """One node, one namespace, and what happens there."""
@@ -52,8 +55,9 @@ class Stage:
         return Path(self.cluster.directory, "nodes", self.machine.name)
 
     def place(self, spec: Manifest) -> Manifest:
-        """A pod's spec, for this node's scheduler to see: other tests have nodes too."""
-        return {"nodeSelector": {"kubernetes.io/hostname": self.machine.name}, **spec}
+        """A pod's spec that can only go to this node: other tests of the run have nodes too."""
+        tolerations = [{"key": STAGE, "operator": "Equal", "value": self.machine.name, "effect": "NoSchedule"}]
+        return {"nodeSelector": {"kubernetes.io/hostname": self.machine.name}, "tolerations": tolerations, **spec}
 
     async def create(self, resource: Resource, name: str, **content: Any) -> Manifest:
         """Create an object in the test's namespace."""
@@ -220,6 +224,8 @@ async def stage(
     machine = Machine(name=f"node-{uuid.uuid4().hex[:8]}", model="MI300X" if gpus else None, gpus=gpus)
     async with Client(from_kubeconfig([cluster.kubeconfig])) as client:
         made = Stage(cluster, namespace, client, machine)
+        taint = {"key": STAGE, "value": machine.name, "effect": "NoSchedule"}
+        await made.create(NODES, machine.name, spec={"taints": [taint]})
         try:
             if started:
                 async with nodes(cluster, [machine], read_books(books), timings) as made.agent:

@@ -50,6 +50,7 @@ async def test_a_node_shows_amd_labels_capacity_and_that_it_is_ready(here: Stage
     assert node["status"]["capacity"] == wanted
     assert node["status"]["allocatable"] == wanted
     assert node["status"]["nodeInfo"]["kubeletVersion"] == here.cluster.version
+    assert node["spec"]["podCIDR"].startswith(here.cluster.network.partition(".0.0/")[0])
 
 
 async def test_the_lease_of_a_node_is_renewed(here: Stage) -> None:

@@ -74,8 +74,11 @@ class Registration:
         try:
             node = await self._client.create(NODES, manifest, RegisteredNode, manager=MANAGER)
         except AlreadyExists:
+            node = await self._client.get(NODES, key, RegisteredNode)
+            # The range of its pods can be given to a node once; one that somebody else made has none yet.
+            missing = {} if node.spec.pod_cidr else {"spec": manifest["spec"]}
             labels = {"metadata": {"labels": manifest["metadata"]["labels"]}}
-            node = await self._client.patch(NODES, key, labels, RegisteredNode)
+            await self._client.patch(NODES, key, {**labels, **missing})
         self._uid = node.metadata.uid
         await self.report()
         await self.renew(lease_seconds)
