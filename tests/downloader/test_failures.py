@@ -46,6 +46,9 @@ CASES = {
     "a gated repository with a token that has no access": Case(
         "Cannot access gated repo: org/name", 76, "AuthError", rules=GATED, variables={"HF_TOKEN": TOKEN}
     ),
+    "a gated repository over Xet": Case(
+        "Cannot access gated repo: org/name", 76, "AuthError", rules=GATED, variables={"AIM_DOWNLOADER_PROTOCOL": "XET"}
+    ),
     "a hub that asks to come back much later": Case(
         "Rate limited: 429 from",
         75,

@@ -21,6 +21,7 @@ from aim_engine.downloader.transfer import BROKEN, Refused, Transfer
 XET, HF_TRANSFER, HTTP = "XET", "HF_TRANSFER", "HTTP"
 SWITCHES = {XET: ("0", "0"), HF_TRANSFER: ("1", "1"), HTTP: ("1", "0")}
 """Protocol -> values of HF_HUB_DISABLE_XET and HF_HUB_ENABLE_HF_TRANSFER."""
+PROGRAM = "aim-artifact-downloader"
 WHOLE = 1 << 62
 PART_BYTES = 64 * 1024 * 1024
 WORKERS = 16
@@ -68,7 +69,7 @@ class Repository:
 
     @cached_property
     def _api(self) -> Any:
-        return self._library.HfApi(library_name="aim-artifact-downloader")
+        return self._library.HfApi(library_name=PROGRAM)
 
     def manifest(self) -> Manifest:
         """Ask what the repository holds now."""
@@ -89,17 +90,27 @@ class Repository:
         return address
 
     def headers(self) -> dict[str, str]:
-        built: dict[str, str] = self._api._build_hf_headers()
+        """Return what every request to the hub carries: who asks, and the token."""
+        utilities = importlib.import_module("huggingface_hub.utils")
+        built: dict[str, str] = utilities.build_hf_headers(library_name=PROGRAM)
         return built
 
-    def xet_connection(self, revision: str) -> Any:
-        """Ask for the address of the content store and a token for it."""
-        xet = importlib.import_module("huggingface_hub.utils._xet")
-        route = xet.xet_connection_info_refresh_url(
-            token_type=xet.XetTokenType.READ, repo_id=self.name, repo_type="model", revision=revision
-        )
-        data = xet.XetFileData(file_hash="", refresh_route=route)
-        return route, self._ask(lambda: xet.refresh_xet_connection_info(file_data=data, headers=self.headers()))
+    def xet_route(self, revision: str) -> str:
+        """Return where the hub hands out tokens for the content store."""
+        return f"{self.endpoint}/api/models/{self.name}/xet-read-token/{revision}"
+
+    def xet_grant(self, revision: str) -> dict[str, Any]:
+        """Ask for the address of the content store and a token for it: `casUrl`, `accessToken` and `exp`."""
+        utilities = importlib.import_module("huggingface_hub.utils")
+
+        def question() -> dict[str, Any]:
+            response = utilities.get_session().get(self.xet_route(revision), headers=self.headers())
+            utilities.hf_raise_for_status(response)
+            return response.json()
+
+        grant = self._ask(question)
+        speech.learn({"XET_TOKEN": grant["accessToken"]})
+        return grant
 
     def _ask(self, question: Callable[[], T]) -> T:
         """Ask the hub, again if it can't be reached; a refusal is final."""
@@ -207,14 +218,13 @@ class XetSource:
         self._group: Any = self._connect() if any(file.xet_hash for file in manifest.files) else None
 
     def _connect(self) -> Any:
-        route, connection = self.repository.xet_connection(self.revision)
+        grant = self.repository.xet_grant(self.revision)
         headers = self.repository.headers()
-        session = self._xet.XetSession()
-        return session.new_download_stream_group(
-            endpoint=connection.endpoint,
-            token=connection.access_token,
-            token_expiry_unix_secs=connection.expiration_unix_epoch,
-            token_refresh_url=route,
+        return self._xet.XetSession().new_download_stream_group(
+            endpoint=grant["casUrl"],
+            token=grant["accessToken"],
+            token_expiry_unix_secs=grant["exp"],
+            token_refresh_url=self.repository.xet_route(self.revision),
             token_refresh_headers=headers,
             custom_headers={name: value for name, value in headers.items() if name.lower() != "authorization"},
         )
