@@ -7,7 +7,18 @@ from pathlib import Path
 
 import aiohttp
 import pytest
-from tests.cluster.node_stage import DEPLOYMENTS, QUICK, Manifest, Stage, condition, container, sh, stage, until
+from tests.cluster.node_stage import (
+    CONFIG_MAPS,
+    DEPLOYMENTS,
+    QUICK,
+    Manifest,
+    Stage,
+    condition,
+    container,
+    sh,
+    stage,
+    until,
+)
 
 from aim_engine.kube.client import Selection
 from aim_engine.kube.resource import PODS
@@ -191,6 +202,22 @@ async def test_a_label_that_changes_is_seen_in_the_downward_file(here: Stage) ->
 
     async def seen() -> bool:
         return 'stage="two"' in await here.logs("labelled", tail=1)
+
+    await until(seen)
+
+
+async def test_a_configmap_that_changes_is_seen_in_the_mounted_file(here: Stage) -> None:
+    await here.create(CONFIG_MAPS, "settings", data={"mode": "slow\n"})
+    await here.pod(
+        "reading",
+        sh("while :; do cat /etc/app/mode; sleep 0.1; done", volumeMounts=[{"name": "it", "mountPath": "/etc/app"}]),
+        volumes=[{"name": "it", "configMap": {"name": "settings"}}],
+    )
+    await here.until_ready("reading")
+    await here.client.patch(CONFIG_MAPS, Key(here.namespace, "settings"), {"data": {"mode": "fast\n"}})
+
+    async def seen() -> bool:
+        return await here.logs("reading", tail=1) == "fast\n"
 
     await until(seen)
 

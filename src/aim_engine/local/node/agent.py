@@ -35,6 +35,7 @@ from aim_engine.local.node.node_objects import Listening
 from aim_engine.local.node.pods import Pods
 from aim_engine.local.node.registration import Registration
 from aim_engine.local.node.site import Host, Tools
+from aim_engine.local.node.sources import Sources
 from aim_engine.local.node.storage import Storage
 from aim_engine.local.node.timings import Timings
 from aim_engine.objects import Key
@@ -76,10 +77,11 @@ class Agent:
                 environment=_environment(connection.server),
             )
             pods = Pods(client, self._hosts, tools)
+            sources = Sources(client, pods.source_changed)
             await storage.install()  # before the nodes: a node makes the scheduler look at waiting pods again
             async with locks.awaited(self._layout.numbers):
                 await self._take_places(client, pods, stack)
-            await self._serve(recorder, storage, pods, ready)
+            await self._serve(recorder, storage, sources, pods, ready)
 
     def stop(self) -> None:
         """Have the nodes end."""
@@ -135,11 +137,14 @@ class Agent:
         async with logs_server.serving(host.address, tls, find) as port:
             yield port
 
-    async def _serve(self, recorder: Recorder, storage: Storage, pods: Pods, ready: Callable[[], None]) -> None:
+    async def _serve(
+        self, recorder: Recorder, storage: Storage, sources: Sources, pods: Pods, ready: Callable[[], None]
+    ) -> None:
         async with asyncio.TaskGroup() as group:
             beside = [
                 group.create_task(recorder.run(), name="events"),
                 group.create_task(storage.run(), name="storage"),
+                group.create_task(sources.run(), name="sources"),
                 group.create_task(registration.keep_alive(self._registrations, self._timings), name="leases"),
             ]
             ready()

@@ -1,13 +1,14 @@
 """One pod on one node, from the moment it is bound until its object is gone."""
 
 import asyncio
+from contextlib import suppress
 from datetime import UTC, datetime
 
 import structlog
 
 from aim_engine.kube.errors import KubeError
 from aim_engine.kube.events import Level, Reference
-from aim_engine.local.node import adoption, backoff, status
+from aim_engine.local.node import adoption, backoff, environment, files, status
 from aim_engine.local.node.addresses import NoAddress
 from aim_engine.local.node.board import Board
 from aim_engine.local.node.container_spec import Container
@@ -40,10 +41,14 @@ class PodRunner:
         self._updated = asyncio.Event()
         self._deletion = asyncio.Event()
         self._gone = asyncio.Event()
+        self._stale = False
+        """Whether files of its volumes may be older than what they are made of."""
         self.update(pod)
 
     def update(self, pod: Pod) -> None:
         """Take the newest version of the object."""
+        said = (self.pod.metadata.labels, self.pod.metadata.annotations)
+        self._stale = self._stale or said != (pod.metadata.labels, pod.metadata.annotations)
         self.pod = self._reporter.pod = pod
         self._updated.set()
         self.board.touch()
@@ -53,6 +58,12 @@ class PodRunner:
             self._end(pod.spec.termination_grace_period_seconds if grace is None else grace)
         elif pod.status.phase in status.TERMINAL:  # somebody else judged it; ours comes when nothing runs any more
             self._end(pod.spec.termination_grace_period_seconds)
+
+    def source_changed(self, reference: environment.Reference) -> None:
+        """A ConfigMap or Secret of the namespace is not what it was."""
+        if any(reference in files.references(volume) for volume in self.pod.spec.volumes):
+            self._stale = True
+            self.board.touch()
 
     def vanish(self) -> None:
         """The object is gone: end whatever runs, at once."""
@@ -171,18 +182,17 @@ class PodRunner:
                 return
 
     async def _keep_fresh(self, site: Site) -> None:
-        """Replace tokens before they end, and files about labels and annotations when these change."""
+        """Replace tokens before they end, and files when the labels, ConfigMaps or Secrets they are made of change."""
         while True:
-            about = (self.pod.metadata.labels, self.pod.metadata.annotations)
-            try:
+            with suppress(TimeoutError):
                 async with asyncio.timeout(site.volumes.refresh_after(datetime.now(UTC))):
-                    await self.board.until(lambda: (self.pod.metadata.labels, self.pod.metadata.annotations) != about)  # noqa: B023
-            except TimeoutError:
-                pass
+                    await self.board.until(lambda: self._stale)
+            self._stale = False
             try:
                 await site.volumes.refresh(self.pod, site.placement)
             except (PodError, KubeError) as error:
                 log.warning("volumes not refreshed", pod=str(self.pod.metadata.key), error=str(error))
+                self._stale = True
                 await asyncio.sleep(self._tools.timings.retry)
 
     def _fail(self, failure: Failure, grace: float) -> None:

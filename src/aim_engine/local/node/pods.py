@@ -9,6 +9,7 @@ from aim_engine.kube.client import Client, Selection
 from aim_engine.kube.informer import Informer
 from aim_engine.kube.resource import PODS
 from aim_engine.kube.store import Change
+from aim_engine.local.node.environment import Reference
 from aim_engine.local.node.pod import PodRunner
 from aim_engine.local.node.pod_spec import Pod
 from aim_engine.local.node.site import Host, Tools
@@ -35,6 +36,12 @@ class Pods:
         """Who runs a pod."""
         pod = self._informer.store.get(key)
         return self._runners.get(pod.metadata.uid) if pod else None
+
+    def source_changed(self, namespace: str, reference: Reference) -> None:
+        """Have the pods that mount a ConfigMap or Secret write its files anew."""
+        for runner in self._runners.values():
+            if runner.pod.metadata.namespace == namespace:
+                runner.source_changed(reference)
 
     async def run(self, stop: asyncio.Event) -> None:
         """Run what is bound until `stop`; then end every process and return when none is left."""
