@@ -38,14 +38,20 @@ def command() -> None:
 )
 @directory_option
 def start(ephemeral: bool, port: int | None, directory: Path | None) -> None:
-    """Start the cluster and return when it is ready; it runs until `aim cluster stop`."""
+    """Start the cluster and return when it is ready; it runs until `aim cluster stop`.
+
+    It knows the kinds of AIM Engine, so that `kubectl apply -f deploy/crds -f deploy/samples` works at once.
+    """
+    from aim_engine.cli import crds
     from aim_engine.local import control_plane
 
     place = chosen(directory)
     already = control_plane.find(place)
     if not already:
         click.echo(f"Starting Kubernetes in {place}", err=True)
-    cluster = already or asyncio.run(control_plane.start(place, ephemeral=ephemeral, port=port))
+    cluster = already or asyncio.run(
+        control_plane.start(place, ephemeral=ephemeral, port=port, crds=[crds.write(place / "crds")])
+    )
     click.echo(
         f"Kubernetes {cluster.version} {'was already running' if already else 'is running'} at {cluster.server}."
     )

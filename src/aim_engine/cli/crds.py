@@ -24,6 +24,14 @@ def text(crd: Manifest) -> str:
     return f"---\n{NOTICE}{body}"
 
 
+def write(directory: Path) -> Path:
+    """Write one file per kind into a directory; return it."""
+    directory.mkdir(parents=True, exist_ok=True)
+    for name, content in files().items():
+        (directory / name).write_text(content, encoding="utf-8")
+    return directory
+
+
 @click.command()
 @click.option(
     "--directory",
@@ -37,7 +45,5 @@ def command(directory: Path | None) -> None:
     """
     if directory is None:
         click.echo("".join(files().values()), nl=False)
-        return
-    directory.mkdir(parents=True, exist_ok=True)
-    for name, content in files().items():
-        (directory / name).write_text(content, encoding="utf-8")
+    else:
+        write(directory)

@@ -15,10 +15,7 @@ def command(directory: Path | None) -> None:
     from aim_engine.local import control_plane
 
     place = cluster.chosen(directory)
-    files = place / "crds"
-    files.mkdir(parents=True, exist_ok=True)
-    for name, content in crds.files().items():
-        (files / name).write_text(content, encoding="utf-8")
+    files = crds.write(place / "crds")
     already = control_plane.find(place)
     if already:
         asyncio.run(control_plane.install(already, [files]))
