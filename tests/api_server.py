@@ -10,7 +10,7 @@ from typing import Any
 
 from aim_engine.local.control_plane import Cluster
 
-DEADLINE = 60.0
+DEADLINE = 300.0
 
 
 class ApiServer:

@@ -18,7 +18,7 @@ from tests.conftest import DIRECTORY, OWNER
 
 from aim_engine.local.control_plane import Cluster
 
-DEADLINE = 60.0
+DEADLINE = 300.0
 BOOK = Path(__file__).parent / "images" / "book.yaml"
 
 

@@ -20,7 +20,7 @@ from aim_engine.local.node.capacity import Machine
 from aim_engine.local.node.timings import Timings
 from aim_engine.objects import Key
 
-DEADLINE = 60.0
+DEADLINE = 300.0
 QUICK = Timings().scaled(0.1)
 """A tenth of every duration, also of the seconds in probes and grace periods."""
 

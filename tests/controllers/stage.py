@@ -113,7 +113,7 @@ class Stage:
 
     async def events(self) -> list[tuple[str, str, str]]:
         """What users were told so far."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(120):
             await self.recorder.drain()
         return self.peer.events
 

@@ -27,7 +27,7 @@ from aim_engine.api.foreign import ContainerState, ContainerStatus, Pod, PodStat
 from aim_engine.core import pod_failure
 from aim_engine.objects import ObjectMeta
 
-DEADLINE = 60.0
+DEADLINE = 300.0
 TOKEN = "hf_a_token_that_must_stay_secret"
 
 

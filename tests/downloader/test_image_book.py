@@ -53,7 +53,7 @@ async def test_a_container_of_the_image(
         working_directory=image.working_directory,
     )
     container = await sandbox.start(run)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(120):
         ended = await container.wait()
     log = await printed(container)
     assert ended.code == 0, log

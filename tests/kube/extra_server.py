@@ -39,7 +39,7 @@ class ExtraServer:
             directory=self.cluster.files.directory,
         )
         self.child = await Child.start(program)
-        async with asyncio.timeout(60), Client(self.connection) as client:
+        async with asyncio.timeout(120), Client(self.connection) as client:
             while True:
                 try:
                     await client.read("/readyz")

@@ -202,16 +202,16 @@ async def test_a_certificate_of_a_plugin_is_used(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("body", "sentence"),
+    ("body", "patience", "sentence"),
     [
-        pytest.param("sys.exit(3)", "ended with code 3", id="it fails"),
-        pytest.param("print('hello')", "printed no ExecCredential", id="it prints something else"),
-        pytest.param("print('{}')", "neither a token nor a certificate", id="it prints nothing of use"),
-        pytest.param("import time; time.sleep(60)", "gave no answer in 0.6 s", id="it hangs"),
+        pytest.param("sys.exit(3)", 60, "ended with code 3", id="it fails"),
+        pytest.param("print('hello')", 60, "printed no ExecCredential", id="it prints something else"),
+        pytest.param("print('{}')", 60, "neither a token nor a certificate", id="it prints nothing of use"),
+        pytest.param("import time; time.sleep(60)", 0.5, "gave no answer in 0.5 s", id="it hangs"),
     ],
 )
-async def test_a_plugin_that_does_not_work_is_a_sentence(tmp_path: Path, body: str, sentence: str):
-    plugin = Plugin(command=str(plugin_script(tmp_path, body)), timings=Timings().scaled(0.01))
+async def test_a_plugin_that_does_not_work_is_a_sentence(tmp_path: Path, body: str, patience: float, sentence: str):
+    plugin = Plugin(command=str(plugin_script(tmp_path, body)), timings=Timings(plugin=patience))
     with pytest.raises(Misconfigured, match=sentence):
         await plugin.credential()
 

@@ -14,7 +14,7 @@ from aim_engine.local.container.run import Exit, Run
 from aim_engine.local.container.running import RunningContainer
 from aim_engine.local.container.sandbox import Sandbox
 
-DEADLINE = 30.0
+DEADLINE = 180.0
 _marks = itertools.count(os.getpid() * 1000)
 
 

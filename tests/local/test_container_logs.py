@@ -143,7 +143,7 @@ async def test_a_follower_gets_lines_as_they_come_and_finishes_with_the_containe
     ended = False
     numbered(log, 3)
     following = logs.read(log, Selection(follow=True, tail=1), lambda: ended)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(120):
         assert await anext(following) == b"line 2\n"
         with journal(log) as writing:
             for number in range(3, 6):
@@ -156,14 +156,14 @@ async def test_a_follower_gets_lines_as_they_come_and_finishes_with_the_containe
 
 async def test_a_follower_stops_at_its_limit(log: Path) -> None:
     numbered(log, 3)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(120):
         assert await collected(log, Selection(follow=True, limit_bytes=8), lambda: False) == b"line 0\nl"
 
 
 async def test_a_follower_that_came_first_gets_the_first_line(log: Path) -> None:
     ended = False
     following = logs.read(log, Selection(follow=True), lambda: ended)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(120):
         waiting = asyncio.ensure_future(anext(following))
         await asyncio.sleep(0)
         numbered(log, 1)
@@ -176,7 +176,7 @@ async def test_a_follower_survives_rotation_without_loss(log: Path) -> None:
     finished = False
     following = logs.read(log, Selection(follow=True), lambda: finished)
     seen = b""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         with journal(log, file_limit=2000) as writing:
             for number in range(600):
                 writing.write("stdout", b"line %d\n" % number)

@@ -41,7 +41,7 @@ async def test_a_deadline_can_come_nearer_but_never_moves_away() -> None:
     waiting = asyncio.create_task(stop.deadline())
     await asyncio.sleep(0)
     stop.ask(0)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(120):
         await waiting
     assert stop.remaining == 0
 
