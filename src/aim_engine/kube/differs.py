@@ -6,10 +6,11 @@ managedFields of the Kubernetes API) also tells which lists the server merges by
 arrival because they are zero.
 """
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Any, Final, NamedTuple, TypeGuard, cast
+
+import msgspec
 
 from aim_engine.kube.snapshot import KEPT_METADATA, Snapshot
 from aim_engine.objects import Manifest
@@ -72,6 +73,8 @@ def _compare(planned: object, found: object, owned: Owned | None, path: str, qua
     if _is_map(planned) and planned and (found is MISSING or _is_map(found)):
         there: Mapping[str, Any] = found if _is_map(found) else {}
         for name, value in planned.items():
+            if type(value) is str and value == there.get(name):
+                continue  # most values are text, and as planned
             inside = name in QUANTITIES or (quantity and not _is_map(value))
             yield from _compare(value, there.get(name), _below(owned, f"f:{name}"), _join(path, name), inside)
     elif _is_map(planned) and _is_map(found):
@@ -112,10 +115,12 @@ def _disowned(owned: Owned, planned: object, path: str) -> Iterator[Difference]:
         if name == ".":
             continue
         value = _select(planned, name)
+        if value is not MISSING and not below:
+            continue
         at = _join(path, name[2:])
         if value is MISSING:
             yield Difference(at, MISSING, "owned by us")
-        elif below and (_is_map(value) or _is_list(value)):
+        elif _is_map(value) or _is_list(value):
             yield from _disowned(below, value, at)
 
 
@@ -126,7 +131,7 @@ def _select(planned: object, name: str) -> object:
         return MISSING if value is None else value
     elements = planned if _is_list(planned) else ()
     if name.startswith("v:"):
-        return next((element for element in elements if element == json.loads(name[2:])), MISSING)
+        return next((element for element in elements if element == msgspec.json.decode(name[2:])), MISSING)
     return next((element for element in elements if _selects(name, element)), MISSING)
 
 
@@ -139,14 +144,14 @@ def _below(owned: Owned | None, name: str) -> Owned | None:
 
 def _key_fields(owned: Owned | None) -> tuple[str, ...]:
     selector = next((name for name in owned or () if name.startswith("k:")), None)
-    return tuple(json.loads(selector[2:])) if selector else ()
+    return tuple(msgspec.json.decode(selector[2:])) if selector else ()
 
 
 def _selects(name: str, element: object) -> bool:
     """Whether `k:{...}` means this planned element; a key that is not planned has its default."""
     if not name.startswith("k:") or not _is_map(element):
         return False
-    return all(element.get(field, value) == value for field, value in json.loads(name[2:]).items())
+    return all(element.get(field, value) == value for field, value in msgspec.json.decode(name[2:]).items())
 
 
 def _matches(element: object, other: object, keys: Sequence[str]) -> bool:
@@ -184,8 +189,8 @@ def _join(path: str, name: str) -> str:
     return f"{path}.{name}" if path else name
 
 
-def _is_map(value: object) -> TypeGuard[Mapping[str, Any]]:
-    return isinstance(value, Mapping)
+def _is_map(value: object) -> TypeGuard[dict[str, Any]]:
+    return isinstance(value, dict)
 
 
 def _is_list(value: object) -> TypeGuard[Sequence[Any]]:
