@@ -28,7 +28,7 @@ class Objects:
         return {"apiVersion": names.API_VERSION, "kind": kind, "metadata": metadata, **body}
 
     def create(self, manifest: Manifest, **query: str) -> tuple[int, Any]:
-        return self._server.request("POST", f"{self._path(manifest['kind'])}?{urlencode(query)}", manifest)
+        return self._server.request("POST", f"{self._path(manifest['kind'])}?{urlencode(query)}", paused(manifest))
 
     def created(self, manifest: Manifest) -> Manifest:
         """Create an object that has to be accepted; return it as stored."""
@@ -61,7 +61,7 @@ class Objects:
 
     def _versioned(self, manifest: Manifest) -> Manifest:
         version = self.read(manifest)["metadata"]["resourceVersion"]
-        return {**manifest, "metadata": {**manifest["metadata"], "resourceVersion": version}}
+        return paused({**manifest, "metadata": {**manifest["metadata"], "resourceVersion": version}})
 
     def _of(self, manifest: Manifest) -> str:
         return f"{self._path(manifest['kind'])}/{manifest['metadata']['name']}"
@@ -73,6 +73,13 @@ class Objects:
             if declared.namespaced
             else f"{ROOT}/{declared.plural}"
         )
+
+
+def paused(manifest: Manifest) -> Manifest:
+    """The object, to be left alone by an operator that other tests may have started: only the schema matters here."""
+    metadata = manifest["metadata"]
+    annotations = {names.ANNOTATION_PAUSED: "true", **metadata.get("annotations", {})}
+    return {**manifest, "metadata": {**metadata, "annotations": annotations}}
 
 
 MINIMAL: dict[str, Manifest] = {
