@@ -180,7 +180,7 @@ def test_twins_of_a_namespace_and_of_the_cluster(catalogue: Catalogue, open_regi
     assert condition(everywhere, "ClusterServiceTemplatesReady") == ("True", "AllTemplatesReady")
     here = catalogue.until_state(MODELS, name, "Ready")
     assert condition(here, "ServiceTemplatesReady") == ("True", "AllTemplatesReady")
-    (template,) = [one for one in catalogue.all(CLUSTER_TEMPLATES) if one["spec"]["modelName"] == name]
+    (template,) = [one for one in catalogue.all(CLUSTER_TEMPLATES) if one.get("spec", {}).get("modelName") == name]
     assert template["status"]["discoveryJob"]["namespace"] == "aim-system"
     assert condition(template, "ClusterModelReady") == ("True", "ClusterModelFound")
     (own,) = catalogue.all(TEMPLATES)
