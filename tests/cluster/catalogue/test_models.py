@@ -12,7 +12,7 @@ CLUSTER_MODELS, CLUSTER_TEMPLATES = "aimclustermodels", "aimclusterservicetempla
 
 def templates_of(catalogue: Catalogue, model: str, plural: str = TEMPLATES) -> dict[str, str]:
     """States of the templates of a model, by their GPU."""
-    found = [one for one in catalogue.all(plural) if one["spec"]["modelName"] == model]
+    found = [one for one in catalogue.all(plural) if one.get("spec", {}).get("modelName") == model]
     return {one["spec"]["hardware"]["gpu"]["model"]: state(one) for one in found}
 
 
