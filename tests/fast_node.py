@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 
 from aim_engine.local.container.book import read_books
+from aim_engine.local.control_plane.local_cluster import cluster_of
 from aim_engine.local.node.agent import Agent
 from aim_engine.local.node.capacity import Machine
-from aim_engine.local.node.local_cluster import cluster_of
 from aim_engine.local.node.timings import Timings
 
 

@@ -37,8 +37,14 @@ def operator(cluster: Cluster) -> Path:
 @pytest.fixture(scope="session")
 def node(cluster: Cluster) -> Path:
     """A node with eight MI300X that runs the images of the test book; returns the agent's log."""
-    command = [str(Path(sys.executable).with_name("aim")), "node", "--images", str(BOOK), "--gpus", "MI300X:8"]
+    command = aim("node", "--images", str(BOOK), "--gpus", "MI300X:8")
     return companion("node", [*command, *kubeconfig(cluster)], lambda: True)
+
+
+@pytest.fixture(scope="session")
+def kserve(cluster: Cluster) -> Path:
+    """The real KServe controller on the cluster of this run, ready; returns the log of its program."""
+    return companion("kserve", [*aim("kserve"), *kubeconfig(cluster)], says("kserve", "is ready"))
 
 
 @pytest.fixture(scope="session")
@@ -67,6 +73,16 @@ def weights(api_server: ApiServer, namespace: str) -> Weights:
     return Weights(api_server, namespace)
 
 
+def aim(*arguments: str) -> list[str]:
+    return [str(Path(sys.executable).with_name("aim")), *arguments]
+
+
+def says(name: str, words: str) -> Callable[[], bool]:
+    """Whether the companion of this name has said these words."""
+    log = Path(os.environ[DIRECTORY]) / f"{name}.log"
+    return lambda: words in log.read_text()
+
+
 def kubeconfig(cluster: Cluster) -> tuple[str, str]:
     return "--kubeconfig", str(Path(cluster.directory) / "kubeconfig")
 
@@ -83,7 +99,8 @@ def companion(name: str, command: list[str], is_ready: Callable[[], bool]) -> Pa
     return log
 
 
-def start(log: Path, command: list[str], is_ready: Callable[[], bool]) -> None:
+def start(log: Path, command: list[str], is_ready: Callable[[], bool]) -> subprocess.Popen[bytes]:
+    """Start a program that ends with the run; return the process above it when it is ready."""
     with log.open("wb") as output:
         guarded = [sys.executable, "-m", "tests.companion", os.environ[OWNER], "--", *command]
         process = subprocess.Popen(guarded, stdout=output, stderr=output, start_new_session=True)
@@ -93,6 +110,7 @@ def start(log: Path, command: list[str], is_ready: Callable[[], bool]) -> None:
         assert process.poll() is None, f"{command} ended: {log.read_text()[-2000:]}"
         assert time.monotonic() < deadline, f"{command} is not ready: {log.read_text()[-2000:]}"
         time.sleep(0.05)
+    return process
 
 
 def answers(address: str) -> bool:

@@ -49,9 +49,9 @@ def command(kubeconfig: Path, images: tuple[Path, ...], gpus: tuple[str, ...]) -
 async def _run(kubeconfig: Path, images: tuple[Path, ...], gpus: tuple[str, ...]) -> None:
     from aim_engine.core.gpu_models import BY_NAME
     from aim_engine.local.container.book import read_books
+    from aim_engine.local.control_plane.local_cluster import cluster_of
     from aim_engine.local.node import capacity
     from aim_engine.local.node.agent import Agent
-    from aim_engine.local.node.local_cluster import cluster_of
     from aim_engine.local.node.timings import Timings
 
     machines = capacity.parse(gpus, BY_NAME)

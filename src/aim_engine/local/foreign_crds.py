@@ -1,6 +1,8 @@
 """The CRDs of other projects that the operator works with, unchanged, out of their own Go modules."""
 
+import hashlib
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 from aim_engine.local.binaries import build, progress, shelf, toolchain
@@ -13,19 +15,30 @@ FILES = {
     "github.com/kserve/kserve": ("config/crd/full/*.io_*.yaml", "config/crd/full/clusterstoragecontainer/*.io_*.yaml"),
     "sigs.k8s.io/gateway-api": ("config/crd/standard/*.io_*.yaml",),
     "github.com/kedacore/keda/v2": ("config/crd/bases/*.yaml",),
+    "github.com/open-telemetry/opentelemetry-operator": ("config/crd/bases/*_opentelemetrycollectors.yaml",),
 }
 """Module -> its files of CRDs. The versions are those of kubernetes/kserve/go.mod."""
 
+KSERVE_GROUPS = ("serving.kserve.io",)
+GATEWAY_GROUPS = ("gateway.networking.k8s.io",)
+AUTOSCALER_GROUPS = ("keda.sh", "eventing.keda.sh", "opentelemetry.io")
+"""KServe describes for the OpenTelemetry operator what KEDA is to measure, and stops where that kind is unknown."""
 
-async def paths(sources: Sources | None = None) -> list[Path]:
-    """The files, each with one CRD. The first call fetches the modules with Go; later ones need no network."""
+
+async def paths(sources: Sources | None = None, *, groups: Sequence[str] = ()) -> list[Path]:
+    """The files, each with one CRD: all, or those of some API groups.
+
+    The first call fetches the modules with Go; later ones need no network.
+    """
     sources = sources or Sources.from_environment()
 
     async def fill(scratch: Path) -> None:
         await _fetch(scratch, sources)
 
-    place = await shelf.filled(sources.cache / "crds" / KSERVE.key, fill)
-    return sorted(place.glob("*.yaml"))
+    chosen = hashlib.sha256(repr(FILES).encode()).hexdigest()[:8]
+    place = await shelf.filled(sources.cache / "crds" / f"{KSERVE.key}-{chosen}", fill)
+    files = sorted(place.glob("*.yaml"))
+    return [file for file in files if not groups or file.name.partition("_")[0] in groups]
 
 
 async def _fetch(into: Path, sources: Sources) -> None:

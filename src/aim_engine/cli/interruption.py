@@ -1,0 +1,17 @@
+"""Programs that run until somebody ends them: SIGINT and SIGTERM are how, and no failure."""
+
+import asyncio
+import signal
+from collections.abc import Coroutine
+from typing import Any
+
+
+async def until(work: Coroutine[Any, Any, None]) -> None:
+    """Do the work until it ends, or is cancelled by a signal and has cleaned up."""
+    task = asyncio.ensure_future(work)
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, task.cancel)
+    await asyncio.wait({task})
+    if not task.cancelled():
+        task.result()

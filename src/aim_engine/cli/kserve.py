@@ -1,0 +1,29 @@
+"""`aim kserve`: the real KServe controller for a local cluster."""
+
+import asyncio
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.option(
+    "--kubeconfig",
+    type=click.Path(dir_okay=False, path_type=Path),
+    required=True,
+    help="The kubeconfig of a cluster that was started with `aim cluster start`.",
+)
+def command(kubeconfig: Path) -> None:
+    """Run KServe until interrupted.
+
+    It is the real controller in Standard mode: an InferenceService becomes a Deployment and a Service. It makes no
+    ingress. The first run builds it, which takes some minutes. Its log is kserve.log among those of the cluster.
+    """
+    from aim_engine.cli import interruption
+    from aim_engine.local import kserve
+    from aim_engine.local.binaries.catalog import KSERVE
+    from aim_engine.local.control_plane.local_cluster import cluster_of
+
+    version = KSERVE.required("github.com/kserve/kserve")
+    cluster = cluster_of(kubeconfig)
+    asyncio.run(interruption.until(kserve.run(cluster, lambda: click.echo(f"KServe {version} is ready."))))
