@@ -23,6 +23,7 @@ from aim_engine.kube.applier import Applier
 from aim_engine.kube.client import Client
 from aim_engine.kube.connection import Connection
 from aim_engine.kube.events import Recorder
+from aim_engine.kube.informer import Informer
 from aim_engine.objects import Key, Manifest
 from aim_engine.registry.client import Registry
 
@@ -80,12 +81,16 @@ class World:
         """Add or change objects; a text may hold several YAML documents."""
         documents = yaml.safe_load_all(manifest) if isinstance(manifest, str) else (manifest,)
         for document in documents:
-            informer = self.cluster.informer(document["apiVersion"], document["kind"])
+            informer = self._informer(document["apiVersion"], document["kind"])
             scope = {"namespace": NAMESPACE} if informer.resource.namespaced else {}
             given = document.get("metadata", {})
             uid = f"uid-of-{document['kind'].lower()}-{given['name']}"
             metadata = {**scope, "uid": uid, "generation": 1, **given, "resourceVersion": str(next(self.versions))}
             informer.learn(msgspec.Raw(msgspec.json.encode({**document, "metadata": metadata})))
+
+    def _informer(self, api_version: str, kind: str) -> Informer[Any]:
+        """Secrets are only watched, and only their metadata: no manifest of ours is one."""
+        return self.cluster.secrets if kind == "Secret" else self.cluster.informer(api_version, kind)
 
     def drop(self, kind: str, name: str, api_version: str = "aim.eai.amd.com/v1alpha1") -> None:
         self.cluster.informer(api_version, kind).store.drop(Key(NAMESPACE, name))

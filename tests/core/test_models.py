@@ -1,5 +1,7 @@
 """Models: when their image is inspected, which templates are expected, and what their templates make of them."""
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 
 from aim_engine.api.image_metadata import ImageMetadata, ModelMetadata, RecommendedDeployment
@@ -11,7 +13,7 @@ from aim_engine.api.template import AIMServiceTemplate, TemplateStatus
 from aim_engine.core import models
 from aim_engine.core.models import Expected, Inspection, Switches
 from aim_engine.core.problems import Category, Dependency, Problem
-from aim_engine.objects import Condition
+from aim_engine.objects import Condition, ObjectMeta
 
 BOTH = Switches(extract=True, create=True)
 EMPTY = ImageMetadata(model=ModelMetadata())
@@ -212,3 +214,25 @@ def test_what_is_remembered_of_the_image(
     model = AIMModel(spec=AIMModelSpec(image="new"), status=before)
     status = models.status(model, inspection, BOTH)
     assert (status.image_metadata, status.inspected_image) == expected
+
+
+NOW = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("created", "status", "seconds"),
+    [
+        pytest.param(NOW - timedelta(minutes=3), None, 180.0, id="since it was created"),
+        pytest.param(NOW - timedelta(minutes=3), AIMModelStatus(), 180.0, id="a blank status is no pass"),
+        pytest.param(
+            NOW - timedelta(minutes=3), AIMModelStatus(observed_generation=1), 0.0, id="it had its first pass"
+        ),
+        pytest.param(NOW + timedelta(minutes=3), None, 0.0, id="clocks that disagree"),
+        pytest.param(None, None, 0.0, id="nobody knows since when"),
+    ],
+)
+def test_how_long_a_model_waits_for_its_first_pass(
+    created: datetime | None, status: AIMModelStatus | None, seconds: float
+) -> None:
+    metadata = ObjectMeta(name="m", namespace="n", creation_timestamp=created)
+    assert models.waiting_for(AIMModel(metadata=metadata, status=status), NOW) == seconds

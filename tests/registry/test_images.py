@@ -89,6 +89,36 @@ async def test_a_tag_that_moved_is_seen_after_a_while(push: Pusher, plain: str, 
                 await asyncio.sleep(0.01)
 
 
+@pytest.mark.parametrize(
+    ("lifetime", "waited", "seen"),
+    [
+        pytest.param(60.0, 0.0, "old", id="an answer that is young enough"),
+        pytest.param(0.0, 0.0, "new", id="an answer that is too old"),
+        pytest.param(0.0, 60.0, "old", id="an answer from after the wish, which had to wait for its turn"),
+    ],
+)
+async def test_an_answer_may_only_be_so_much_older_than_the_wish(
+    push: Pusher, plain: str, repository: str, lifetime: float, waited: float, seen: str
+) -> None:
+    name = f"{plain}/{repository}:1.0"
+    await push.image(repository, "1.0", {"version": "old"})
+    async with Registry(limits=Limits(answer_lifetime=lifetime)) as registry:
+        await registry.image(name)
+        await push.image(repository, "1.0", {"version": "new"})
+        image = await registry.image(name, waited=waited)
+        assert image.labels["version"] == seen
+
+
+async def test_wishes_are_taken_to_be_no_older_than_the_longest_wait(push: Pusher, plain: str, repository: str) -> None:
+    name = f"{plain}/{repository}:1.0"
+    await push.image(repository, "1.0", {"version": "old"})
+    async with Registry(limits=Limits(answer_lifetime=0.0, longest_wait=0.001)) as registry:
+        await registry.image(name)
+        await push.image(repository, "1.0", {"version": "new"})
+        await asyncio.sleep(0.01)
+        assert (await registry.image(name, waited=3600.0)).labels["version"] == "new"
+
+
 async def test_what_did_not_fit_into_memory_is_read_again(push: Pusher, plain: str, repository: str) -> None:
     for tag in ("1", "2"):
         await push.image(repository, tag, {"tag": tag, "long": "x" * 600})

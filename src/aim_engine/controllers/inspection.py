@@ -1,9 +1,10 @@
 """Reading what an image says of itself, with the credentials its model may use."""
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Final
 
-from aim_engine.api.model import AIMModelSpec
+from aim_engine.api.model import AIMModelSpec, Model
 from aim_engine.controllers.cluster import Cluster
 from aim_engine.core import metadata, models
 from aim_engine.core.metadata import Malformed
@@ -30,13 +31,15 @@ REASONS: Final = (
 """What a failure is called; all others are `MetadataExtractionFailed`. The first that fits counts."""
 
 
-async def inspect(spec: AIMModelSpec, namespace: str, cluster: Cluster) -> Inspection:
-    """The metadata of the image, or what is wrong; `namespace` is where its secrets live."""
-    keys = await keychain(spec, namespace, cluster)
+async def inspect(model: Model, cluster: Cluster) -> Inspection:
+    """The metadata of the image, or what is wrong."""
+    assert model.spec is not None
+    spec = model.spec
+    keys = await keychain(spec, model.metadata.namespace or cluster.operator_namespace, cluster)
     if isinstance(keys, Problem):
         return Inspection(problem=keys)
     try:
-        image = await cluster.registry.image(spec.image, keys)
+        image = await cluster.registry.image(spec.image, keys, waited=models.waiting_for(model, datetime.now(UTC)))
     except errors.RegistryError as error:
         return Inspection(problem=problem(spec.image, error))
     found = metadata.of_labels(image.labels)
@@ -46,7 +49,10 @@ async def inspect(spec: AIMModelSpec, namespace: str, cluster: Cluster) -> Inspe
 
 
 async def keychain(spec: AIMModelSpec, namespace: str, cluster: Cluster) -> Keychain | Problem:
-    """The credentials of the pull secrets that the model names, which must exist, and of its service account."""
+    """The credentials of the pull secrets that the model names, which must exist, and of its service account.
+
+    All of them live in `namespace`.
+    """
     own = [reference.name for reference in spec.image_pull_secrets if reference.name]
     account = cluster.service_accounts.store.get(Key(namespace, spec.service_account_name or "default"))
     inherited = [reference.name for reference in account.image_pull_secrets if reference.name] if account else []

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from aim_engine.api.foreign import ServiceAccount
 from aim_engine.api.hardware import RuntimeParameters
 from aim_engine.api.image_metadata import ImageMetadata
 from aim_engine.api.model import AIMClusterModel, AIMModel, AIMModelStatus, Model
@@ -80,8 +81,7 @@ async def inspect(model: Model, config: RuntimeConfigSpec, cluster: Cluster) -> 
         return Inspection(model.spec.image_metadata)
     if not models.must_be_inspected(model.spec, model.status, on):
         return Inspection()
-    namespace = model.metadata.namespace or cluster.operator_namespace
-    result = await inspection.inspect(model.spec, namespace, cluster)
+    result = await inspection.inspect(model, cluster)
     if result.problem and not model.metadata.namespace:
         return Inspection(problem=models.for_cluster(result.problem))
     return result
@@ -183,6 +183,9 @@ def wakes(cluster: Cluster, informer: Informer[Any], templates: Informer[Any]) -
         return ((namespace, (model.spec.service_account_name if model.spec else None) or "default"),)
 
     by_secret, by_account = informer.store.index(secrets), informer.store.index(accounts)
+    accounts_by_secret = cluster.service_accounts.store.index(
+        lambda account: [(account.metadata.namespace, reference.name) for reference in account.image_pull_secrets]
+    )
 
     def of_template(change: Change[Template]) -> Iterable[Key]:
         if change.old and change.new and visible(change.old) == visible(change.new):
@@ -192,10 +195,17 @@ def wakes(cluster: Cluster, informer: Informer[Any], templates: Informer[Any]) -
                 yield Key(template.metadata.namespace, template.spec.model_name)
 
     def of_secret(change: Change[Any]) -> Iterable[Key]:
-        return (one.metadata.key for one in by_secret[tuple(change.key)])
+        yield from (one.metadata.key for one in by_secret[tuple(change.key)])
+        for account in accounts_by_secret[tuple(change.key)]:
+            yield from using(account.metadata.key)
 
-    def of_account(change: Change[Any]) -> Iterable[Key]:
-        return (one.metadata.key for one in by_account[tuple(change.key)])
+    def of_account(change: Change[ServiceAccount]) -> Iterable[Key]:
+        if change.old and change.new and change.old.image_pull_secrets == change.new.image_pull_secrets:
+            return ()
+        return using(change.key)
+
+    def using(account: Key) -> Iterable[Key]:
+        return (one.metadata.key for one in by_account[tuple(account)])
 
     return (
         Wake(templates, of_template),

@@ -1,19 +1,19 @@
-"""What wakes a service template: its Job and pods, its model, GPUs, caches, runtime configs, and its turn in line."""
+"""What wakes a service template: its Job and pods, its model and what that names, GPUs, caches, configs, its turn."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from aim_engine.api import names
 from aim_engine.api.foreign import Event, Job, Node, Pod
-from aim_engine.api.model import Model
+from aim_engine.api.model import AIMClusterModel, Model
 from aim_engine.api.template import AIMClusterServiceTemplate, AIMServiceTemplate, Template
 from aim_engine.api.template_cache import AIMTemplateCache
 from aim_engine.controllers import configs, kinds
 from aim_engine.controllers.cluster import Cluster
-from aim_engine.core import discovery, gpu_check, hardware, jobs, node_gpus
+from aim_engine.core import discovery, gpu_check, hardware, jobs, node_gpus, templates
 from aim_engine.core.discovery import Waiting
 from aim_engine.kube.controller import Wake, owners
-from aim_engine.kube.store import Change, Store
+from aim_engine.kube.store import Change, Index, Store
 from aim_engine.objects import Key
 
 ALL_DISCOVERY = (names.LABEL_APP_COMPONENT, names.COMPONENT_DISCOVERY)
@@ -45,6 +45,8 @@ def wakes(
         Wake(cluster.nodes, found.of_node),
         *((Wake(cluster.models, found.of_model),) if resource.namespaced else ()),
         Wake(cluster.cluster_models, found.of_model),
+        Wake(cluster.secrets, found.of_secret),
+        Wake(cluster.service_accounts, found.of_account),
         *((Wake(cluster.template_caches, found.of_cache),) if resource.namespaced else ()),
         *configs.wakes(informer, cluster, lambda one: one.spec.runtime_config_name if one.spec else None),
     )
@@ -58,6 +60,12 @@ class Finder:
         self._by_label = store.index(lambda one: [(self._work_namespace(one), label(one))])
         self._by_model = store.index(lambda one: [one.spec.model_name] if one.spec else [])
         self._by_gpu = store.index(lambda one: [ANY_GPU] if needs_gpu(one) else [])
+        self._models_by_secret = cluster.cluster_models.store.index(
+            lambda one: [reference.name for reference in one.spec.image_pull_secrets] if one.spec else []
+        )
+        self._models_by_account = cluster.cluster_models.store.index(
+            lambda one: [one.spec.service_account_name] if one.spec and one.spec.service_account_name else []
+        )
 
     def _work_namespace(self, template: Template) -> str:
         return template.metadata.namespace or self._cluster.operator_namespace
@@ -87,6 +95,21 @@ class Finder:
         named = self._by_model[change.key.name]
         return (one.metadata.key for one in named if namespace in ("", one.metadata.namespace))
 
+    def of_secret(self, change: Change[Any]) -> Iterable[Key]:
+        return self._using(change, self._models_by_secret)
+
+    def of_account(self, change: Change[Any]) -> Iterable[Key]:
+        return self._using(change, self._models_by_account)
+
+    def _using(self, change: Change[Any], models: Index[AIMClusterModel]) -> Iterable[Key]:
+        """The templates in whose namespace something came or went that their model, one of the cluster, names."""
+        if change.old and change.new:
+            return
+        for model in models[change.key.name]:
+            for one in self._by_model[model.metadata.name]:
+                if one.metadata.namespace == change.key.namespace:
+                    yield one.metadata.key
+
     def of_cache(self, change: Change[AIMTemplateCache]) -> Iterable[Key]:
         cache = change.new or change.old
         if cache is None:
@@ -108,9 +131,8 @@ def needs_gpu(template: Template) -> bool:
 
 
 def visible(model: Model) -> tuple[Any, ...]:
-    """What a template can see of its model."""
-    status = model.status
-    return model.metadata.uid, model.spec, (status.status, status.conditions) if status else ()
+    """What a template can see of its model: of its state only whether it fails by itself, which is seldom."""
+    return model.metadata.uid, model.spec, templates.model_component(model, in_namespace=True)
 
 
 def frees_a_place(change: Change[Job]) -> bool:

@@ -1,6 +1,7 @@
 """A model of the catalogue: what is known of its image, which templates follow from it, and how they do."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
@@ -58,6 +59,14 @@ def stored_metadata(spec: AIMModelSpec, status: AIMModelStatus | None) -> ImageM
 def must_be_inspected(spec: AIMModelSpec, status: AIMModelStatus | None, on: Switches) -> bool:
     """Whether the registry has to be asked: only once per image, and never if the metadata is given."""
     return on.extract and spec.image_metadata is None and stored_metadata(spec, status) is None
+
+
+def waiting_for(model: Model, now: datetime) -> float:
+    """For how many seconds a model has waited for its first pass; one that had it does not wait any more."""
+    created = model.metadata.creation_timestamp
+    if created is None or (model.status and model.status.observed_generation):
+        return 0.0
+    return max((now - created).total_seconds(), 0.0)
 
 
 def known_metadata(spec: AIMModelSpec, status: AIMModelStatus | None, on: Switches) -> ImageMetadata | None:

@@ -57,17 +57,19 @@ class Registry:
     async def __aexit__(self, *exception: type[BaseException] | BaseException | TracebackType | None) -> None:
         await self._transport.__aexit__(*exception)
 
-    async def image(self, image: str, keychain: Keychain = NO_CREDENTIALS) -> Image:
+    async def image(self, image: str, keychain: Keychain = NO_CREDENTIALS, *, waited: float = 0.0) -> Image:
         """What the image says of itself; raises a RegistryError.
 
-        Credentials that fit are tried in turn until the registry lets one of them read.
+        Credentials that fit are tried in turn until the registry lets one of them read. Who has `waited` so many
+        seconds for his turn is content with what would have been good enough then.
         """
         wanted = reference.parse(image)
         place = endpoint.of(wanted.registry, self._mirrors)
+        waited = min(max(waited, 0.0), self._limits.longest_wait)
         refusals: list[RegistryError] = []
         for credential in self._credentials(place, keychain, wanted.repository):
             try:
-                return await self._images.read(wanted, place, credential)
+                return await self._images.read(wanted, place, credential, waited)
             except (AccessRefused, NotFound) as refusal:
                 refusals.append(refusal)
         raise _with_advice(refusals[0], keychain)

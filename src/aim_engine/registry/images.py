@@ -3,11 +3,15 @@
 Three documents make one answer: the manifest under the tag, the manifest of the platform if the first is an index, and
 the configuration. Two memories keep them from being read again:
 
-- answers: which digest a registry has under one tag, as it told one asker (its credentials), for a short time; so
-  nobody gets through another's credentials what the registry would refuse;
+- answers: which digest a registry has under one tag, as it told one asker (its credentials), so that nobody gets
+  through another's credentials what the registry would refuse. An answer may be a minute older than the wish it
+  serves, and it is the wish that counts: of hundreds who come at once the last one is served by the same answer as the
+  first, however long his turn takes, while who comes two minutes after a tag was moved is told of it;
 - labels: by the digest of the manifest, without end but bounded; whoever was told that digest under his own
   credentials gets the labels that were read behind it, be it for another.
 """
+
+import asyncio
 
 import msgspec
 
@@ -33,6 +37,13 @@ class Image(msgspec.Struct, frozen=True):
     digest: str
     """Of the manifest under the tag: the whole image, all its platforms."""
     labels: Labels
+
+
+class _Answer(msgspec.Struct, frozen=True):
+    """A digest, and when the registry told it, by the clock of the loop."""
+
+    digest: str
+    at: float
 
 
 class _Asked(msgspec.Struct, frozen=True):
@@ -61,24 +72,29 @@ class Images:
     def __init__(self, source: Distribution, limits: Limits) -> None:
         self._source = source
         self._limits = limits
-        self._answers: Expiring[_Asked, str | RegistryError] = Expiring(REMEMBERED_ANSWERS)
+        self._answers: Expiring[_Asked, _Answer | RegistryError] = Expiring(REMEMBERED_ANSWERS)
         self._labels: Weighed[str, Labels] = Weighed(limits.cache_bytes)
         self._asking: Turns[_Asked] = Turns()
         self._reading: Turns[str] = Turns()
 
-    async def read(self, reference: Reference, endpoint: Endpoint, credential: Credential | None) -> Image:
-        """The image; raises a RegistryError."""
+    async def read(
+        self, reference: Reference, endpoint: Endpoint, credential: Credential | None, waited: float = 0.0
+    ) -> Image:
+        """The image, for one who has wanted it for so many seconds; raises a RegistryError."""
         asked = _Asked(endpoint, reference, credential)
-        return await self._asking.once(asked, lambda: self._remembered(asked), lambda: self._ask(asked))
+        return await self._asking.once(asked, lambda: self._remembered(asked, waited), lambda: self._ask(asked))
 
-    def _remembered(self, asked: _Asked) -> Image | None:
+    def _remembered(self, asked: _Asked, waited: float) -> Image | None:
         answer = self._answers.get(asked)
         if isinstance(answer, RegistryError):
             raise answer.again()
-        labels = self._labels.get(answer) if answer else None
-        return Image(asked.reference, answer, labels) if answer and labels is not None else None
+        if answer is None or _now() - answer.at >= self._limits.answer_lifetime + waited:
+            return None
+        labels = self._labels.get(answer.digest)
+        return Image(asked.reference, answer.digest, labels) if labels is not None else None
 
     async def _ask(self, asked: _Asked) -> Image:
+        began = _now()
         try:
             image = await self._read(asked)
         except RateLimited:  # how long is the transport's to remember
@@ -86,7 +102,8 @@ class Images:
         except RegistryError as failure:
             self._answers.put(asked, failure.again(), self._limits.failure_lifetime)
             raise
-        self._answers.put(asked, image.digest, self._limits.answer_lifetime)
+        kept_for = self._limits.answer_lifetime + self._limits.longest_wait
+        self._answers.put(asked, _Answer(image.digest, began), kept_for)
         return image
 
     async def _read(self, asked: _Asked) -> Image:
@@ -148,3 +165,7 @@ class Images:
     def _keep(self, digest: str, labels: Labels) -> None:
         weight = OVERHEAD + sum(len(name) + len(text) for name, text in labels.items())
         self._labels.put(digest, labels, weight)
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

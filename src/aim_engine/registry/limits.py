@@ -15,7 +15,9 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     retry_pauses: tuple[float, ...] = (1.0, 3.0)
     """Waits before the second and the third try; no try begins once `request` is over."""
     answer_lifetime: float = 60.0
-    """How long what a registry said of a tag to one asker stands, before it is asked again."""
+    """How much older than the wish it serves an answer about a tag may be."""
+    longest_wait: float = 600.0
+    """Wishes are taken to be no older than this."""
     failure_lifetime: float = 5.0
     """The same for a failure: long enough for everyone who waits for the same image, short enough to mend it."""
     challenge_lifetime: float = 600.0
