@@ -90,6 +90,23 @@ async def test_failures_double_the_wait_up_to_the_limit_and_success_forgets_them
     assert queue.retry(A) <= 0.005
 
 
+async def test_a_pass_before_its_time_that_fails_again_does_not_make_the_wait_grow(queue: Queue):
+    for _ in range(10):
+        queue.retry(A)
+        await queue.take()
+        queue.done(A)
+    loop = asyncio.get_running_loop()
+    due = loop.time() + queue.retry(A)
+    for _ in range(5):
+        queue.wake(A)
+        await queue.take()
+        queue.retry(A)
+        queue.done(A)
+    assert await queue.take() == A
+    assert loop.time() == pytest.approx(due)
+    assert queue.retry(A) <= 0.005 * 2**11, "only the eleven that came in their time count"
+
+
 async def test_failures_of_one_key_do_not_slow_another(queue: Queue):
     for _ in range(20):
         queue.retry(A)

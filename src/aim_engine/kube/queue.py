@@ -31,6 +31,7 @@ class Queue:
         self._again: set[Key] = set()
         self._later: dict[Key, asyncio.TimerHandle] = {}
         self._failures: dict[Key, int] = {}
+        self._retry_at: dict[Key, float] = {}
         self._closed = False
         self._metrics.running(lambda: list(self._running.values()))
 
@@ -65,17 +66,27 @@ class Queue:
         self._later[key] = loop.call_later(seconds, self._due, key)
 
     def retry(self, key: Key, at_least: float = 0.0) -> float:
-        """Have the key looked at again after a failure; tells after how long."""
-        failures = self._failures.get(key, 0)
-        self._failures[key] = failures + 1
+        """Have the key looked at again after a failure; tells after how long.
+
+        A pass that something woke before its time and that failed again neither counts nor moves that time: the wait
+        grows with failures, not with how much happens around an object.
+        """
+        now = asyncio.get_running_loop().time()
+        left = self._retry_at.get(key, now) - now
+        if left <= 0:
+            failures = self._failures.get(key, 0)
+            self._failures[key] = failures + 1
+            left = pause(failures, self._timings.retry, self._timings.retry_most)
+        wait = max(at_least, left)
+        self._retry_at[key] = now + wait
         self._metrics.retries.inc()
-        wait = max(at_least, pause(failures, self._timings.retry, self._timings.retry_most))
         self.wake_after(key, wait)
         return wait
 
     def settle(self, key: Key) -> None:
         """The pass went well: forget earlier failures."""
         self._failures.pop(key, None)
+        self._retry_at.pop(key, None)
 
     async def take(self) -> Key:
         """The next key, which is the caller's alone until `done`; raises `Closed` at the end."""
