@@ -282,6 +282,31 @@ async def test_a_download_that_filled_a_replaced_volume_is_done_again() -> None:
     assert seen.condition("DownloadComplete") == ""
 
 
+FULL = "no space left on device: 30 bytes are still to be fetched, 20 are free"
+
+
+async def test_a_volume_that_was_too_small_is_replaced_by_one_of_the_size_written_since() -> None:
+    full = (job(FETCH, "Failed", reason="BackoffLimitExceeded"), pod(FETCH, "Failed"))
+    seen = await look(weights("50Gi", status={"status": "Failed"}), BINDING, *full, log=FULL)
+    assert seen.condition("Ready") == "False/StorageFull"
+    [step] = seen.steps
+    assert step.manifest["spec"]["resources"]["requests"] == {"storage": "55Gi"}
+
+
+@pytest.mark.parametrize(
+    ("end", "gone"),
+    [
+        pytest.param("Failed", [FETCH], id="a download that failed on the volume before makes room at once"),
+        pytest.param("", [], id="one that still tries takes the new volume"),
+    ],
+)
+async def test_a_volume_that_replaced_another_is_not_kept_waiting(end: str, gone: list[str]) -> None:
+    newer = claim(created="2026-01-01T11:59:30Z")
+    tried = (job(FETCH, end, reason="BackoffLimitExceeded"), pod(FETCH, "Failed"))
+    seen = await look(weights(status={"status": "Failed"}), BINDING, newer, *tried, log=FULL)
+    assert [target.name for target in seen.plan.delete] == gone
+
+
 async def test_pods_of_an_earlier_job_of_the_same_name_do_not_count() -> None:
     earlier = pod(FETCH, "Failed")
     earlier["metadata"]["ownerReferences"][0]["uid"] = "uid-of-the-earlier-job"

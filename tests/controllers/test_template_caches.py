@@ -198,6 +198,25 @@ async def test_both_maps_tell_of_what_is_held() -> None:
     assert look.status["resolvedTemplateKind"] == "AIMServiceTemplate"
 
 
+async def test_two_kinds_that_hold_two_sources_under_one_name_are_both_told() -> None:
+    other = "hf://acme/second"
+    held_twice = (download("a"), download("a", kind="AIMModelCache", uri=other))
+    look = await World(template(source(), source(other)), cache(), *held_twice).look(TEMPLATE_CACHES, "my-cache")
+    told = {key: (entry["model"], entry["uid"]) for key, entry in look.status["artifacts"].items()}
+    assert told == {
+        "a": ("Qwen/Qwen2-0.5B", "uid-of-aimartifact-a"),
+        "model-cache/a": ("acme/second", "uid-of-aimmodelcache-a"),
+    }
+    assert sorted(look.status["modelCaches"]) == ["Qwen/Qwen2-0.5B", "acme/second"]
+
+
+async def test_two_models_in_one_source_are_both_told() -> None:
+    twice = (source(), source() | {"modelId": "acme/same"})
+    look = await World(template(*twice), cache(), download("a")).look(TEMPLATE_CACHES, "my-cache")
+    assert held(look) == ["a"]
+    assert sorted(look.status["modelCaches"]) == ["Qwen/Qwen2-0.5B", "acme/same"]
+
+
 async def test_a_shared_cache_frees_what_another_owns() -> None:
     world = World(template(), cache(), cache("other", mode="Dedicated"), download("a", owner="other"))
     assert [patch.target.name for patch in (await world.settle(TEMPLATE_CACHES, "my-cache")).plan.patch] == ["a"]

@@ -122,14 +122,13 @@ def promotion(one: DownloadObject) -> Patch:
 
 def status(cache: Cache, view: View, judgement: Judgement) -> AIMTemplateCacheStatus:
     before = cache.status
-    held = template_caches.entries(view.matches)
-    artifacts = before.artifacts if held is None else held
+    is_complete = template_caches.is_complete(view.matches)
     return AIMTemplateCacheStatus(
         resolved_runtime_config=view.reference,
         status=judgement.status,
         resolved_template_kind=type(view.template).__name__ if view.template else before.resolved_template_kind,
-        artifacts=artifacts,
-        model_caches=template_caches.by_model(artifacts),
+        artifacts=template_caches.by_name(view.matches) if is_complete else before.artifacts,
+        model_caches=template_caches.by_model(view.matches) if is_complete else before.model_caches,
     )
 
 

@@ -116,7 +116,7 @@ def size(download: Download, check: JobSeen) -> Size:
 def cleared(seen: Surroundings, timings: Timings, now: datetime) -> Surroundings:
     """The surroundings once the Jobs are gone that have to make room.
 
-    These are Jobs that Kubernetes should have removed, and a download that filled a volume which was replaced since.
+    These are Jobs that Kubernetes should have removed, and a download that ended on a volume which was replaced since.
     """
     check_spent = _is_over(time_left_of_check(seen, timings, now))
     fetch_spent = _is_over(time_left_of_fetch(seen, timings, now)) or _is_stale(seen)
@@ -149,10 +149,10 @@ def _is_over(left: timedelta | None) -> bool:
 
 def _is_stale(seen: Surroundings) -> bool:
     job, claim = seen.fetch.job, seen.claim
-    if job is None or claim is None or not jobs.is_complete(job):
+    if job is None or claim is None or jobs.is_active(job):
         return False
-    made, filled = claim.metadata.creation_timestamp, job.metadata.creation_timestamp
-    return made is not None and filled is not None and made > filled
+    made, began = claim.metadata.creation_timestamp, job.metadata.creation_timestamp
+    return made is not None and began is not None and made > began
 
 
 def is_downloaded(download: Download, claim: PersistentVolumeClaim | None) -> bool:

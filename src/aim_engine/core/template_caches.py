@@ -157,18 +157,29 @@ def nothing_to_cache(component: Component) -> tuple[Note, ...]:
     )
 
 
-def entries(found: Sequence[Match]) -> dict[str, ResolvedDownload] | None:
-    """What holds each source, by the object's name; None while something is missing."""
-    if any(match.found is None for match in found):
-        return None
-    return {match.found.metadata.name: _entry(match.source, match.found) for match in found if match.found}
+def is_complete(found: Sequence[Match]) -> bool:
+    """Whether every source is held."""
+    return all(match.found is not None for match in found)
 
 
-def by_model(held: dict[str, ResolvedDownload]) -> dict[str, ResolvedDownload]:
+def by_name(found: Sequence[Match]) -> dict[str, ResolvedDownload]:
+    """What holds each source, by the object's name; that of an AIMModelCache is told apart if an AIMArtifact has it."""
+    artifacts = {match.found.metadata.name for match in found if isinstance(match.found, AIMArtifact)}
+
+    def key(one: DownloadObject) -> str:
+        taken = not isinstance(one, AIMArtifact) and one.metadata.name in artifacts
+        return f"{names.CACHE_TYPE_MODEL_CACHE}/{one.metadata.name}" if taken else one.metadata.name
+
+    return {key(match.found): _entry(match.source, match.found) for match in found if match.found}
+
+
+def by_model(found: Sequence[Match]) -> dict[str, ResolvedDownload]:
     """The same by model id; of two entries for one model the better stays."""
     best: dict[str, ResolvedDownload] = {}
-    for entry in held.values():
-        before = best.get(entry.model)
+    for match in found:
+        if match.found is None:
+            continue
+        entry, before = _entry(match.source, match.found), best.get(match.source.model_id)
         if before is None or health.rank(AIMStatus(entry.status)) > health.rank(AIMStatus(before.status)):
             best[entry.model] = entry
     return best
