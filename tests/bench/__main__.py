@@ -10,6 +10,7 @@ BENCHMARKS = {
     "downloads": "2 GiB in 8 files and 2,000 small files, against huggingface_hub and against plain copying",
     "catalogue": "models and templates from creation to Ready, with a real registry, against a bare loop",
     "toy": "a controller with two children per object on a real API server, against a bare loop with the same writes",
+    "services": "300 and 1,000 services at once through the operator, against a bare loop with the same writes",
     "artifacts": "300 downloads at once through the operator on a real API server",
 }
 """Name of a benchmark -> what it measures. The module `tests.bench.<name>` has a function `run` that prints a table."""
