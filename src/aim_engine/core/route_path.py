@@ -4,6 +4,7 @@
 """
 
 import re
+from functools import lru_cache
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
@@ -53,13 +54,18 @@ def value(expression: str, service: Manifest) -> str:
 
 def found(expression: str, service: Manifest) -> list[Any]:
     """All that the expression finds in the service."""
-    query = ESCAPED_NAME.sub(lambda name: f"[{name[1].replace(chr(92), '')!r}]", expression)
-    rooted = query if query.startswith("$") else f"${query}"
     try:
-        return list(jsonpath.findall(rooted, service))
+        return list(compiled(expression).findall(service))
     except JSONPathError as error:
         cause = str(error).splitlines()[0]
         raise Unrenderable(f"{{{expression}}} is no JSONPath expression: {cause}") from error
+
+
+@lru_cache(maxsize=1024)
+def compiled(expression: str) -> jsonpath.JSONPath | jsonpath.CompoundJSONPath:
+    """The expression ready to be asked; few are written, and each is asked in every pass of many services."""
+    query = ESCAPED_NAME.sub(lambda name: f"[{name[1].replace(chr(92), '')!r}]", expression)
+    return jsonpath.compile(query if query.startswith("$") else f"${query}")
 
 
 def plain(expression: str, values: list[Any]) -> str:

@@ -9,7 +9,7 @@ from aim_engine.kube.client import Client
 from aim_engine.kube.differs import Difference, differences
 from aim_engine.kube.informer import Informer
 from aim_engine.kube.resource import Resource
-from aim_engine.kube.snapshot import take
+from aim_engine.kube.snapshot import Snapshot, take
 from aim_engine.kube.store import Change
 from aim_engine.objects import Key, Manifest
 
@@ -22,6 +22,8 @@ class Applier:
         self._followed: set[Resource] = set()
         self._stubborn: dict[tuple[Resource, Key], tuple[str, bytes, tuple[str, ...]]] = {}
         """What still differed in the answer to an apply, because a webhook changed it: that counts as equal."""
+        self._equal: dict[tuple[Resource, Key], tuple[str, bytes, Snapshot]] = {}
+        """Which plan was last found to be equal to which object; most passes change neither."""
 
     def pending(self, informer: Informer[Any], manifest: Manifest, manager: str) -> list[Difference] | None:
         """Why the object would be sent; empty if it would not, None if it is not there at all."""
@@ -29,9 +31,14 @@ class Applier:
         snapshot = informer.store.snapshot(key)
         if snapshot is None:
             return None
-        found = differences(manifest, snapshot, manager)
-        known = self._stubborn.get((informer.resource, key))
-        return [] if known and found and known == (manager, _digest(manifest), _told(found)) else found
+        which, digest = (informer.resource, key), _digest(manifest)
+        if self._equal.get(which) != (manager, digest, snapshot):
+            found = differences(manifest, snapshot, manager)
+            if found and self._stubborn.get(which) != (manager, digest, _told(found)):
+                return found
+            self._follow(informer)
+        self._equal[which] = (manager, digest, snapshot)
+        return []
 
     async def apply(self, informer: Informer[Any], manifest: Manifest, *, manager: str, force: bool = False) -> bool:
         """Make the object as planned; true if that took a write. The store knows the answer at once."""
@@ -57,6 +64,7 @@ class Applier:
     def _forget(self, resource: Resource, change: Change[Any]) -> None:
         if change.new is None:
             self._stubborn.pop((resource, change.key), None)
+            self._equal.pop((resource, change.key), None)
 
 
 def _digest(manifest: Manifest) -> bytes:

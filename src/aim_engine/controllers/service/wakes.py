@@ -28,6 +28,7 @@ class Wakes:
         self.by_template = store.index(templates_of)
         self.by_model = store.index(models_of)
         self.by_image = store.index(images_of)
+        self.without_place = store.index(lambda one: [ANYWHERE] if is_refused_a_place(one) else [])
         self.by_label = store.index(lambda one: [(one.metadata.namespace, label_value(one.metadata.name))])
         self.own = owners(kinds.SERVICES)
 
@@ -88,13 +89,8 @@ class Wakes:
             and set(route_conflicts.places(change.old)) == set(route_conflicts.places(change.new))
         ):
             return
-        waiting = (
-            service
-            for service in self.cluster.services.store
-            if service.status and any(c.reason == "RouteConflict" for c in service.status.conditions)
-        )
         if held:
-            yield from keys(waiting)
+            yield from keys(self.without_place[ANYWHERE])
             for place in held:
                 for route in self.cluster.routes_by_place[place]:
                     yield Key(route.metadata.namespace, route_conflicts.service_of(route))
@@ -136,6 +132,11 @@ class Wakes:
 
 def keys(services: Iterable[AIMService]) -> Iterable[Key]:
     return (service.metadata.key for service in services)
+
+
+def is_refused_a_place(service: AIMService) -> bool:
+    """Whether another service has the path this one asks for."""
+    return service.status is not None and any(one.reason == "RouteConflict" for one in service.status.conditions)
 
 
 def templates_of(service: AIMService) -> Iterable[tuple[str | None, str]]:
