@@ -4,13 +4,13 @@ SHELL := /bin/bash
 BIN := .venv/bin
 STEP = @printf '== %s\n'
 
-.PHONY: help up test check bench crds docs clean format
+.PHONY: help up test check bench crds manifests docs clean format
 
 VALUES := tests/api tests/cli tests/controllers tests/core $(wildcard tests/manifests) tests/web
-REAL := tests/kube tests/registry tests/downloader tests/local tests/cluster
+REAL := tests/kube tests/registry tests/downloader tests/local tests/deploy tests/cluster
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .venv/.synced: pyproject.toml uv.lock scripts/setup
 	@scripts/setup
@@ -36,8 +36,13 @@ test: check ## check, then every other test, on a real Kubernetes API server
 bench: .venv/.synced ## measure speed and memory; the figures are in docs/performance.md
 	@$(BIN)/python -m tests.bench
 
-crds: .venv/.synced ## write deploy/crds from the types in src/aim_engine/api
+crds: .venv/.synced ## write the CRDs (deploy/crds and the chart) and docs/reference/api.md from the types in src/aim_engine/api
 	@$(BIN)/aim crds --directory deploy/crds
+	@$(BIN)/aim crds --directory deploy/helm/aim-engine/files/crds
+	@$(BIN)/python -m scripts.api_reference
+
+manifests: crds ## render deploy/install.yaml from the chart (the first run builds Helm)
+	@$(BIN)/python -m scripts.install_manifest
 
 docs: .venv/.synced ## build the documentation; a broken link fails
 	@$(BIN)/mkdocs build --strict --quiet

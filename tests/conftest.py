@@ -24,6 +24,8 @@ from aim_engine.local.control_plane import Cluster, find, start, stop
 from aim_engine.local.errors import LocalError
 
 DIRECTORY, OWNER = "AIM_TESTS_DIRECTORY", "AIM_TESTS_OWNER"
+DENIED = "a role lacks a right"
+"""What the operator logs when the API server denies it something."""
 T = TypeVar("T")
 
 
@@ -34,10 +36,24 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ[OWNER] = str(os.getpid())
 
 
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Fail a run whose operator was denied something: it runs with the rights that an installation gives it."""
+    log = Path(os.environ[DIRECTORY]) / "operator.log"
+    if _is_worker(session.config) or not log.exists():
+        return
+    denied = [line for line in log.read_text().splitlines() if DENIED in line]
+    if denied:
+        reporter = session.config.pluginmanager.getplugin("terminalreporter")
+        assert isinstance(reporter, pytest.TerminalReporter)
+        reporter.section("the operator's role in deploy/helm lacks rights", red=True)
+        reporter.write("\n".join(denied) + "\n")
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
 def pytest_unconfigure(config: pytest.Config) -> None:
     if not _is_worker(config):
         directory = Path(os.environ[DIRECTORY])
-        _run(stop(directory / "cluster"))
+        run(stop(directory / "cluster"))
         shutil.rmtree(directory, ignore_errors=True)
 
 
@@ -46,7 +62,7 @@ def cluster(request: pytest.FixtureRequest) -> Cluster:
     """The control plane of this run, with our CRDs and those of KServe, the Gateway API and KEDA."""
     capture = request.config.pluginmanager.getplugin("capturemanager")
     with capture.global_and_fixture_disabled() if capture else contextlib.nullcontext():  # the first run has to build
-        return _run(_shared(Path(os.environ[DIRECTORY]), int(os.environ[OWNER])))
+        return run(_shared(Path(os.environ[DIRECTORY]), int(os.environ[OWNER])))
 
 
 @pytest.fixture(scope="session")
@@ -80,7 +96,7 @@ async def _shared(directory: Path, owner: int) -> Cluster:
             raise
 
 
-def _run(coroutine: Coroutine[Any, Any, T]) -> T:
+def run(coroutine: Coroutine[Any, Any, T]) -> T:
     """Run `coroutine` on a loop of its own, away from the loops of the tests."""
     with concurrent.futures.ThreadPoolExecutor(1) as executor:
         return executor.submit(asyncio.run, coroutine).result()

@@ -14,9 +14,10 @@ from pathlib import Path
 import pytest
 from tests.api_server import ApiServer
 from tests.cluster.weights import Weights
-from tests.conftest import DIRECTORY, OWNER
+from tests.conftest import DIRECTORY, OWNER, run
 
 from aim_engine.local.control_plane import Cluster
+from aim_engine.local.installation import prepare
 
 DEADLINE = 300.0
 BOOK = Path(__file__).parent / "images" / "book.yaml"
@@ -27,11 +28,27 @@ COMPANIONS: list[subprocess.Popen[bytes]] = []
 
 
 @pytest.fixture(scope="session")
-def operator(cluster: Cluster) -> Path:
-    """The operator on the cluster of this run, ready; returns its log."""
+def installation(cluster: Cluster) -> Path:
+    """The account and the roles of an installation; returns the kubeconfig with which a process is the operator."""
+    directory = Path(os.environ[DIRECTORY])
+    file = directory / "operator.kubeconfig"
+    with (directory / "installation.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not file.exists():
+            run(prepare(cluster, file))
+    return file
+
+
+@pytest.fixture(scope="session")
+def operator(installation: Path) -> Path:
+    """The operator on the cluster of this run, with the rights an installation gives it, ready; returns its log.
+
+    A right that it lacks fails the run, see tests/conftest.py.
+    """
     port = free_port()
     command = [sys.executable, "-m", "tests.fast_operator", f"--health-probe-bind-address=127.0.0.1:{port}"]
-    return companion("operator", [*command, *kubeconfig(cluster)], lambda: answers(f"http://127.0.0.1:{port}/readyz"))
+    rights = ["--kubeconfig", str(installation)]
+    return companion("operator", [*command, *rights], lambda: answers(f"http://127.0.0.1:{port}/readyz"))
 
 
 @pytest.fixture(scope="session")
@@ -48,23 +65,9 @@ def kserve(cluster: Cluster) -> Path:
 
 
 @pytest.fixture(scope="session")
-def status_updaters(api_server: ApiServer) -> None:
+def status_updaters(installation: Path) -> None:
     """The roles by which download pods report their progress, as an installation brings them."""
-    for kind, plural in (("artifact", "aimartifacts"), ("modelcache", "aimmodelcaches")):
-        rule = {
-            "apiGroups": ["aim.eai.amd.com"],
-            "resources": [f"{plural}/status"],
-            "verbs": ["get", "patch", "update"],
-        }
-        role = {
-            "apiVersion": "rbac.authorization.k8s.io/v1",
-            "kind": "ClusterRole",
-            "metadata": {"name": f"aim-engine-{kind}-status-updater"},
-            "rules": [rule],
-        }
-        api_server.request(
-            "POST", "/apis/rbac.authorization.k8s.io/v1/clusterroles", role
-        )  # another worker may be first
+    assert installation.exists()
 
 
 @pytest.fixture

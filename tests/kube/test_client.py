@@ -1,6 +1,7 @@
 """The client against a peer that answers as told."""
 
 import pytest
+import structlog
 from tests.kube.peer import hangs_up, peer, refuses, says, waits
 
 from aim_engine.kube import errors
@@ -55,6 +56,23 @@ async def test_a_refusal_is_the_error_of_its_code(code: int, reason: str, kind: 
     assert type(raised.value) is kind
     assert (raised.value.code, raised.value.reason) == (code, reason)
     assert str(raised.value) == "can't get pods team/web: so it is"
+
+
+RBAC_SAYS = 'pods "web" is forbidden: User "system:serviceaccount:a:b" cannot get resource "pods" in API group ""'
+QUOTA_SAYS = 'pods "web" is forbidden: exceeded quota: small'
+
+
+async def test_a_right_that_a_role_lacks_is_logged_once_and_a_quota_is_not():
+    script = (refuses(403, "Forbidden", said) for said in (QUOTA_SAYS, RBAC_SAYS, RBAC_SAYS))
+    async with peer(*script) as server, Client(server.connection) as client:
+        with structlog.testing.capture_logs() as logged:
+            for _ in range(3):
+                with pytest.raises(errors.Forbidden):
+                    await client.get(PODS, KEY)
+    assert [(line["event"], line["verb"], line["resource"]) for line in logged] == [
+        ("a role lacks a right", "get", "pods")
+    ]
+    assert RBAC_SAYS in logged[0]["error"]
 
 
 async def test_a_refusal_without_a_status_still_says_what_came():

@@ -119,21 +119,21 @@ def _column(column: Column) -> Manifest:
 def _root(resource: type[Wire]) -> Manifest:
     fields = {field.encode_name: field.type for field in msgspec.structs.fields(resource)}
     return {
-        "description": _text(resource),
+        "description": text(resource),
         "type": "object",
         "properties": {
             "apiVersion": {"description": f"Version of the API: {names.API_VERSION}.", "type": "string"},
             "kind": {"description": f"Kind of the object: {resource.__name__}.", "type": "string"},
             "metadata": {"type": "object"},
-            "spec": _schema(fields["spec"], reported=False),
-            "status": _schema(fields["status"], reported=True),
+            "spec": schema_of(fields["spec"], reported=False),
+            "status": schema_of(fields["status"], reported=True),
         },
     }
 
 
-def _schema(hint: Any, *, reported: bool) -> Manifest:
+def schema_of(hint: Any, *, reported: bool) -> Manifest:
     """The schema of a type; `reported` says that it belongs to a status, which fewer rules judge."""
-    core, marks = _unwrap(hint)
+    core, marks = unwrap(hint)
     schema = _bare(core, reported=reported)
     for mark in reversed(marks):
         if isinstance(mark, Keywords):
@@ -145,16 +145,16 @@ def _schema(hint: Any, *, reported: bool) -> Manifest:
     return dict(sorted(schema.items(), key=_order))
 
 
-def _unwrap(hint: Any) -> tuple[Any, tuple[Any, ...]]:
+def unwrap(hint: Any) -> tuple[Any, tuple[Any, ...]]:
     """Take off `Annotated` and `| None`, however nested."""
     if get_origin(hint) is Annotated:
         inner, *marks = get_args(hint)
-        core, more = _unwrap(inner)
+        core, more = unwrap(inner)
         return core, (*marks, *more)
     if get_origin(hint) in (Union, UnionType):
         members = [member for member in get_args(hint) if member is not NoneType]
         if len(members) == 1:
-            return _unwrap(members[0])
+            return unwrap(members[0])
     return hint, ()
 
 
@@ -168,21 +168,21 @@ def _bare(core: Any, *, reported: bool) -> Manifest:
     if origin in (Union, UnionType):
         return {}  # int | str: a quantity, whose keywords say everything
     if origin is tuple:
-        return {"type": "array", "items": _schema(arguments[0], reported=reported)}
+        return {"type": "array", "items": schema_of(arguments[0], reported=reported)}
     if origin is dict:
-        return {"type": "object", "additionalProperties": _schema(arguments[1], reported=reported)}
+        return {"type": "object", "additionalProperties": schema_of(arguments[1], reported=reported)}
     if issubclass(core, StrEnum):
-        return {"description": _text(core), "type": "string", "enum": [member.value for member in core]}
+        return {"description": text(core), "type": "string", "enum": [member.value for member in core]}
     return _struct(core, reported=reported)
 
 
 def _struct(core: type[Wire], *, reported: bool) -> Manifest:
     fields = msgspec.structs.fields(core)
     schema: Manifest = {
-        "description": _text(core),
+        "description": text(core),
         "type": "object",
         "required": [field.encode_name for field in fields if field.required],
-        "properties": {field.encode_name: _schema(field.type, reported=reported) for field in fields},
+        "properties": {field.encode_name: schema_of(field.type, reported=reported) for field in fields},
         **cast("Keywords", getattr(core, "KEYWORDS", Keywords({}))).values,
     }
     if not schema["required"]:
@@ -203,6 +203,6 @@ def _order(entry: tuple[str, Any]) -> int:
     return _READING.index(entry[0]) if entry[0] in _READING else len(_READING)
 
 
-def _text(documented: type) -> str:
+def text(documented: type) -> str:
     """The docstring in one line."""
     return " ".join(inspect.cleandoc(documented.__doc__ or "").split())

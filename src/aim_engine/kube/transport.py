@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+import re
 import time
 from collections.abc import AsyncGenerator, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager
@@ -13,6 +14,7 @@ from urllib.parse import urlencode, urlsplit
 
 import aiohttp
 import msgspec
+import structlog
 from aiohttp.abc import AbstractStreamWriter
 from aiohttp.payload import BytesPayload
 from multidict import CIMultiDict
@@ -21,6 +23,7 @@ from yarl import URL
 from aim_engine.kube.connection import Connection
 from aim_engine.kube.errors import (
     Fenced,
+    Forbidden,
     KubeError,
     ServerError,
     Status,
@@ -33,6 +36,10 @@ from aim_engine.kube.errors import (
 from aim_engine.kube.timings import Timings
 
 JSON = "application/json"
+DENIAL = re.compile(r'User "[^"]*" cannot |attempting to grant RBAC permissions')
+"""In the API server's words when a role lacks a right; a quota or an ending namespace is refused with the same code."""
+
+log = structlog.get_logger("transport")
 
 
 class Fence(Protocol):
@@ -107,6 +114,7 @@ class Transport:
         self._observer = observer
         self._agent = agent
         self._session: aiohttp.ClientSession | None = None
+        self._denied: set[tuple[str, str]] = set()
 
     async def __aenter__(self) -> "Transport":
         self._session = aiohttp.ClientSession(
@@ -177,7 +185,9 @@ class Transport:
                 code = response.status
                 with _hung_up_on_failure(response):
                     if not 200 <= code < 300:
-                        raise await _refusal(call, response)
+                        refusal = await _refusal(call, response)
+                        self._tell_denial(call, refusal)
+                        raise refusal
                     yield response
         except TimeoutError as error:
             raise Timeout(f"can't {call.doing}: {self.connection.server} gave no answer in time") from error
@@ -189,6 +199,13 @@ class Transport:
             ) from error
         finally:
             self._observer.called(call, code, time.perf_counter() - started)
+
+    def _tell_denial(self, call: Call, refusal: KubeError) -> None:
+        """Log once per verb and resource that a role lacks a right, for not every caller makes a fuss about it."""
+        what = call.verb, call.resource
+        if isinstance(refusal, Forbidden) and what not in self._denied and DENIAL.search(str(refusal)):
+            self._denied.add(what)
+            log.error("a role lacks a right", verb=call.verb, resource=call.resource, error=str(refusal))
 
     def _payload(self, call: Call) -> bytes | FencedBody | None:
         if call.body is None or self._fence is None:

@@ -65,8 +65,9 @@ CONTROL_PLANE = Module(
 KSERVE = Module(folder="kserve", programs=("kserve",), minutes=5, package="github.com/kserve/kserve/cmd/manager")
 S3 = Module(folder="s3", programs=("versitygw",), minutes=3, package="github.com/versity/versitygw/cmd/versitygw")
 REGISTRY = Module(folder="registry", programs=("registry",), minutes=2)
+HELM = Module(folder="helm", programs=("helm",), minutes=3, package="helm.sh/helm/v3/cmd/helm")
 
-MODULES = (CONTROL_PLANE, KSERVE, S3, REGISTRY)
+MODULES = (CONTROL_PLANE, KSERVE, S3, REGISTRY, HELM)
 
 
 def module_of(program: str) -> Module:
