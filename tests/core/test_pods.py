@@ -302,3 +302,46 @@ def test_the_container_that_ended_badly_tells() -> None:
 def test_any_log_gives_a_reason(log: str) -> None:
     reason, message, categories = failed_with(log)
     assert reason in {"PodFailed", "SourceNotFound", "AuthError", "StorageFull"} and message and len(categories) == 1
+
+
+def waits(reason: str, phase: str = "Pending", key: str = "containerStatuses") -> str:
+    return yaml.safe_dump({"phase": phase, key: [{"name": "main", "state": {"waiting": {"reason": reason}}}]})
+
+
+UNSCHEDULABLE = "{phase: Pending, conditions: [{type: PodScheduled, status: 'False', reason: Unschedulable}]}"
+NEVER, GONE = None, None
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "more"),
+    [
+        pytest.param(NEVER, PENDING, False, id="a pod that came as pods come"),
+        pytest.param(NEVER, "{}", False, id="a pod of which nothing is known"),
+        pytest.param(NEVER, waits("ContainerCreating"), False, id="a pod that is being started"),
+        pytest.param(NEVER, pulling("no such image"), True, id="a pod that came without its image"),
+        pytest.param(NEVER, UNSCHEDULABLE, True, id="a pod that came and has no place"),
+        pytest.param(NEVER, RUNNING, True, id="a pod that ran before it was seen"),
+        pytest.param(NEVER, "{phase: Failed}", True, id="a pod that had failed before it was seen"),
+        pytest.param(RUNNING, GONE, True, id="a pod that went"),
+        pytest.param(PENDING, PENDING, False, id="nothing changed"),
+        pytest.param(PENDING, RUNNING, True, id="another phase"),
+        pytest.param(RUNNING, READY, True, id="it became ready"),
+        pytest.param(READY, RUNNING, True, id="it is no longer ready"),
+        pytest.param(PENDING, UNSCHEDULABLE, True, id="no node takes it any more"),
+        pytest.param(UNSCHEDULABLE, PENDING, True, id="it has a place after all"),
+        pytest.param(PENDING, waits("ContainerCreating"), True, id="it has containers now"),
+        pytest.param(waits("ContainerCreating"), waits("CrashLoopBackOff"), True, id="it waits for another reason"),
+        pytest.param(
+            waits("PodInitializing", key="initContainerStatuses"),
+            waits("CreateContainerError", key="initContainerStatuses"),
+            True,
+            id="so does a container that comes before the others",
+        ),
+        pytest.param(pulling("try 1"), pulling("try 2"), False, id="the same reason in other words"),
+        pytest.param(
+            "{phase: Running, podIP: 127.0.0.1}", "{phase: Running, podIP: 127.0.0.2}", False, id="what nobody judges"
+        ),
+    ],
+)
+def test_a_change_of_a_pod_is_worth_a_look(old: str | None, new: str | None, more: bool) -> None:
+    assert pods.tells_more(pod(old) if old else None, pod(new) if new else None) is more
