@@ -19,6 +19,7 @@ from aim_engine.controllers.pipeline import Pipeline, stored_conditions
 from aim_engine.core import plan, transitions
 from aim_engine.core.parent import Parent
 from aim_engine.core.plan import Plan, Step
+from aim_engine.core.transitions import Occurrence
 from aim_engine.kube.applier import Applier
 from aim_engine.kube.client import Client
 from aim_engine.kube.connection import Connection
@@ -51,6 +52,8 @@ class Look:
     """The plan's objects in their final form; none if it may not be carried out."""
     may_apply: bool
     status: Manifest
+    told: tuple[Occurrence, ...] = ()
+    """What users hear of it."""
 
     @property
     def word(self) -> str:
@@ -60,6 +63,16 @@ class Look:
         """Status and reason of a condition, as in `False/PvcPending`; empty if there is none."""
         found = next((one for one in self.status["conditions"] if one["type"] == kind), None)
         return f"{found['status']}/{found['reason']}" if found else ""
+
+    def message(self, kind: str) -> str:
+        """What a condition says."""
+        return next((str(one["message"]) for one in self.status["conditions"] if one["type"] == kind), "")
+
+    def manifest(self, kind: str) -> Manifest:
+        """The one object of a kind that would be made, as it is sent."""
+        (found,) = [step.manifest for step in self.steps if step.manifest["kind"] == kind]
+        plain: Manifest = msgspec.json.decode(msgspec.json.encode(found))
+        return plain
 
     @property
     def made(self) -> list[str]:
@@ -108,7 +121,8 @@ class World:
         parent = Parent(concept.resource.kind, concept.controller, item.metadata)
         may_apply = walk.judgement.decision.may_apply
         steps = plan.steps(walk.plan, parent, walk.view.config.label_propagation) if may_apply else ()
-        return Look(walk.plan, steps, may_apply, msgspec.to_builtins(stored))
+        told = (*settled.occurrences, *concept.announces(walk.view))
+        return Look(walk.plan, steps, may_apply, msgspec.to_builtins(stored), told)
 
     async def settle(self, concept: Concept[Any, Any, Any], name: str, now: datetime = NOW) -> Look:
         """One look whose plan is carried out in the stores: objects are made, promoted and deleted."""

@@ -22,7 +22,7 @@ class Outcome:
     error: str = ""
     """Why not all of it was done, as one sentence; empty if it was."""
     outrun: bool = False
-    """Somebody changed an object before we could; the next pass decides anew."""
+    """Somebody changed an object, or made one of a name we wanted, before we could; the next pass decides anew."""
 
 
 @dataclass(frozen=True)
@@ -43,12 +43,14 @@ class Executor:
                 errors.append(told(error))
         if errors:
             return Outcome(writes, f"Failed to delete resources: {'; '.join(errors)}")
+        outrun = False
         for step in steps:
             try:
                 writes += await self.make(step, owner, force)
+            except AlreadyExists:
+                outrun = True
             except KubeError as error:
                 errors.append(told(error))
-        outrun = False
         for patch in plan.patch:
             try:
                 writes += await self.change(patch, owner)
@@ -79,16 +81,13 @@ class Executor:
         return writes
 
     async def make(self, step: Step, owner: str, force: bool) -> bool:
-        """Make an object as planned; whether that took a write."""
+        """Make an object as planned; whether that took a write. Raises AlreadyExists if somebody else just made it."""
         informer = self.cluster.informer(step.manifest["apiVersion"], step.manifest["kind"])
         if step.verb is Verb.APPLY:
             return await self.applier.apply(informer, step.manifest, manager=owner, force=force)
         if informer.resource.key(step.manifest) in informer.store:
             return False
-        try:
-            informer.learn(await self.client.create(informer.resource, step.manifest, msgspec.Raw, manager=owner))
-        except AlreadyExists:
-            return False
+        informer.learn(await self.client.create(informer.resource, step.manifest, msgspec.Raw, manager=owner))
         return True
 
     async def change(self, patch: Patch, owner: str) -> bool:

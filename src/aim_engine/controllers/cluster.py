@@ -16,7 +16,7 @@ from aim_engine.api.template_cache import AIMTemplateCache
 from aim_engine.controllers import kinds
 from aim_engine.controllers.scans import Scans
 from aim_engine.controllers.waiting_line import WaitingLine
-from aim_engine.core import model_sources, node_gpus, route_conflicts
+from aim_engine.core import model_sources, node_gpus, route_conflicts, shortage
 from aim_engine.core.node_gpus import Inventory
 from aim_engine.kube.client import EVERYTHING, Client, Selection
 from aim_engine.kube.errors import KubeError
@@ -72,12 +72,19 @@ class Cluster:
         self.nodes = self._follow(kinds.NODES, foreign.Node)
         self._gpus: Inventory | None = None
         self.nodes.listen(self._forget_gpus)
+        self.device_pods = self.pods.store.index(
+            lambda pod: [pod.spec.node_name] if pod.spec.node_name and shortage.devices(pod) else []
+        )
         self.namespaces = self._follow(kinds.NAMESPACES, foreign.Namespace)
         self.service_accounts = self._follow(kinds.SERVICE_ACCOUNTS, foreign.ServiceAccount)
         self.secrets = self._watch(kinds.SECRETS, foreign.SecretMetadata, metadata_only=True)
         self.pod_events = self._events_about("Pod")
         self.claim_events = self._events_about("PersistentVolumeClaim")
         self.inference_service_events = self._events_about("InferenceService")
+        self.replica_set_events = self._events_about("ReplicaSet")
+        self.said_of_replica_sets = self.replica_set_events.store.index(
+            lambda event: [Key(event.involved_object.namespace, event.involved_object.name.rpartition("-")[0])]
+        )
         self.models_by_image = self.models.store.index(
             lambda one: [(one.metadata.namespace, one.spec.image)] if one.spec else []
         )

@@ -92,7 +92,7 @@ class Concept(Generic[T, Seen, V]):
     exclusive: Callable[[Plan], bool] | None = None
     """Which plans are carried out by one process of the cluster at a time, and made anew when it is its turn."""
     announces: Callable[[V], tuple[Occurrence, ...]] = lambda _: ()
-    """What users should hear though no condition tells it; told whenever the status changes."""
+    """What users should hear though no condition tells it; told in passes that change something."""
     tells: bool = True
     """Whether changed conditions become Events."""
 

@@ -183,7 +183,8 @@ class Pipeline(Generic[T, Seen, V]):
         changed = status != item.status
         stored = await self.write_status(item, status) if changed else True
         if stored:
-            self.teller.tell(item, (*settled.occurrences, *(announced if changed else ())))
+            news = changed or bool(outcome.writes)
+            self.teller.tell(item, (*settled.occurrences, *(announced if news else ())))
         return Reported(stored, int(changed and stored))
 
     def look_again(self, walk: Walk[V], outcome: Outcome, stored: bool) -> float | None:

@@ -40,13 +40,11 @@ def build(
         Layer("template", _template(template)),
         Layer("service", service),
     )
-    merged = merge.variables_and_arguments(DEFAULTS, *(layer.variables for layer in layers))
     asked = any(_arguments(layer.variables) for layer in layers)
-    arguments = _with_profile(_arguments(merged), profile) if asked else None
-    together = {entry.name: entry for entry in merged if entry.name != merge.ENGINE_ARGUMENTS}
-    together |= {arguments.name: arguments} if arguments else {}
+    lowest = _engine_arguments(profile) if asked else ()
+    merged = merge.variables_and_arguments(DEFAULTS, lowest, *(layer.variables for layer in layers))
     wrong = tuple(layer.name for layer in layers if _is_wrong(_arguments(layer.variables)))
-    return Environment(tuple(together[name] for name in sorted(together)), wrong)
+    return Environment(tuple(sorted(merged, key=lambda entry: entry.name)), wrong)
 
 
 def _profile(profile: Profile | None) -> tuple[EnvVar, ...]:
@@ -70,13 +68,12 @@ def _arguments(variables: Sequence[EnvVar]) -> EnvVar | None:
     return next((entry for entry in variables if entry.name == merge.ENGINE_ARGUMENTS), None)
 
 
-def _with_profile(entry: EnvVar | None, profile: Profile | None) -> EnvVar | None:
-    """The arguments laid over those the profile was made with; only once somebody asked for arguments at all."""
-    base = profile.engine_args if profile else None
-    if entry is None or entry.value_from is not None or not isinstance(base, dict):
-        return entry
-    text = msgspec.json.encode(base, order="sorted").decode()
-    return EnvVar(name=entry.name, value=merge.arguments(text, entry.value or ""))
+def _engine_arguments(profile: Profile | None) -> tuple[EnvVar, ...]:
+    """What the profile was made with; it counts once somebody asks for arguments, else the image knows it anyway."""
+    made_with = profile.engine_args if profile else None
+    if not isinstance(made_with, dict):
+        return ()
+    return (EnvVar(name=merge.ENGINE_ARGUMENTS, value=msgspec.json.encode(made_with, order="sorted").decode()),)
 
 
 def _is_wrong(entry: EnvVar | None) -> bool:

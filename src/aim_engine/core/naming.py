@@ -52,8 +52,12 @@ def http_route(service: str, namespace: str) -> str:
     return derived_apart([service], namespace)
 
 
-def shared_template_cache(template: str, namespace: str) -> str:
-    return derived_apart([template], namespace)
+def shared_template_cache(template: str, namespace: str, beside: str = "") -> str:
+    """Name of the cache that services of a namespace share.
+
+    `beside` is the template's scope, to be given only if a cache of another template holds the plain name.
+    """
+    return derived([template], namespace, template, beside) if beside else derived_apart([template], namespace)
 
 
 def dedicated_template_cache(template: str, service: str, service_uid: str) -> str:

@@ -114,7 +114,7 @@ def log_source(pod: Pod) -> LogSource | None:
 def problem(pod: Pod, log: str | None) -> Problem:
     """What made a pod fail; `log` is the end of the log of its `log_source`, if it could be read."""
     end = _end(pod)
-    lines = _telling_lines(log) if log_source(pod) else []
+    lines = telling_lines(log) if log_source(pod) else []
     base = _message(end, pod)
     for group in _GROUPS:
         line = _first_match(group.patterns, lines)
@@ -152,7 +152,8 @@ def _by_reason(end: _End, pod: Pod) -> tuple[Category, str]:
     return _BY_REASON.get(end.state.reason) or _BY_REASON.get(pod.status.reason) or _OTHERWISE
 
 
-def _telling_lines(log: str | None) -> list[str]:
+def telling_lines(log: str | None) -> list[str]:
+    """The last lines of a log, without blank ones and noise."""
     lines = [line for line in (log or "").splitlines() if line.strip()][-LOG_LINES:]
     return [line for line in lines if _first_match(_NOISE, [line]) is None]
 

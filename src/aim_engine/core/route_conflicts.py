@@ -1,6 +1,6 @@
 """Two routes of ours on one path of one gateway: the one that was there first keeps it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -55,9 +55,25 @@ def holder(place: Place, own: Key, routes: Iterable[HTTPRoute]) -> str | None:
     """The service, as `namespace/name`, that has a place before the route `own` could get it; None if it is free."""
     ours = [route for route in routes if is_ours(route) and place in places(route)]
     mine = next((route for route in ours if route.metadata.key == own), None)
-    before = [route for route in ours if route.metadata.key != own and (mine is None or _age(route) < _age(mine))]
+    hosts = mine.spec.hostnames if mine else ()
+    before = [
+        route
+        for route in ours
+        if route.metadata.key != own
+        and share_hosts(route.spec.hostnames, hosts)
+        and (mine is None or _age(route) < _age(mine))
+    ]
     first = min(before, key=_age, default=None)
     return f"{first.metadata.namespace}/{service_of(first)}" if first else None
+
+
+def share_hosts(some: Sequence[str], others: Sequence[str]) -> bool:
+    """Whether a host belongs to both sets; no host at all means every host."""
+    return not some or not others or any(_covers(a, b) or _covers(b, a) for a in some for b in others)
+
+
+def _covers(wide: str, narrow: str) -> bool:
+    return wide == narrow or (wide.startswith("*.") and narrow.endswith(wide[1:]))
 
 
 def is_ours(route: HTTPRoute) -> bool:

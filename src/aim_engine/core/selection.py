@@ -6,7 +6,7 @@ Everything that was considered is kept with the stage that refused it, so that t
 from collections import Counter
 from collections.abc import Callable, Sequence
 from enum import StrEnum
-from typing import Final
+from typing import Final, TypeAlias
 
 import msgspec
 
@@ -41,6 +41,10 @@ class Traits(msgspec.Struct, frozen=True):
     type: str
 
 
+Score: TypeAlias = tuple[int, int, int, int]
+"""Places by type, GPU, metric and precision; the smallest wins."""
+
+
 class Verdict(msgspec.Struct, frozen=True):
     """What became of one candidate."""
 
@@ -48,11 +52,20 @@ class Verdict(msgspec.Struct, frozen=True):
     namespaced: bool
     reason: str
     """Why it was refused; empty for the chosen one and for those that tie with it."""
-    score: tuple[int, int, int, int]
+    score: Score
+
+    @property
+    def stage(self) -> str:
+        """Which stage refused it; empty if none did."""
+        return _STAGES[_stage(self.reason)] if self.reason else ""
+
+    @property
+    def where(self) -> str:
+        return self.template if self.namespaced else f"{self.template} (cluster)"
 
     def __str__(self) -> str:
-        place = "" if self.namespaced else " (cluster)"
-        return f"{self.template}{place}: {self.reason or 'chosen'}"
+        fate = f"{self.reason} ({self.stage})" if self.reason else "best"
+        return f"{self.where}: {fate}, score {'/'.join(map(str, self.score))}"
 
 
 class Outcome(StrEnum):
@@ -82,9 +95,9 @@ class Choice(msgspec.Struct, frozen=True):
 
     @property
     def nearest(self) -> Verdict | None:
-        """The refused candidate that came furthest."""
+        """The refused candidate that came furthest; of several the one with the best score."""
         refused = [verdict for verdict in self.verdicts if verdict.reason]
-        return max(refused, key=lambda verdict: (_STAGE.get(verdict.reason, 0), verdict.template), default=None)
+        return min(refused, key=lambda verdict: (-_stage(verdict.reason), verdict.score, verdict.where), default=None)
 
 
 def choose(candidates: Sequence[Template], wish: Wish, offered: Inventory) -> Choice:
@@ -97,11 +110,11 @@ def choose(candidates: Sequence[Template], wish: Wish, offered: Inventory) -> Ch
             if not isinstance(one, AIMServiceTemplate):
                 refusals[id(one)] = NAMESPACE_PREFERRED
         left = [one for one in left if isinstance(one, AIMServiceTemplate)]
-    best = min((score(one) for one in left), default=None)
-    winners = [one for one in left if score(one) == best]
-    for one in left:
-        refusals[id(one)] = "" if one in winners else LOWER_RANK
-    verdicts = tuple(_verdict(one, refusals[id(one)]) for one in sorted(eligible, key=_name))
+    scores = {id(one): score(one) for one in eligible}
+    best = min((scores[id(one)] for one in left), default=None)
+    winners = [one for one in left if scores[id(one)] == best]
+    refusals |= {id(one): LOWER_RANK for one in left if scores[id(one)] != best}
+    verdicts = tuple(_verdict(one, refusals[id(one)], scores[id(one)]) for one in sorted(eligible, key=_name))
     if len(winners) == 1:
         return Choice(Outcome.CHOSEN, winners[0], verdicts, _unknown(left))
     return Choice(_why_none(verdicts, winners), None, verdicts, _unknown(left) if winners else ())
@@ -138,7 +151,7 @@ def _overrides(template: Template, wish: Wish, offered: Inventory) -> str:
         (asked.metric is None or found.metric == asked.metric.lower())
         and (asked.precision is None or found.precision == asked.precision.lower())
         and (gpu is None or not gpu.model or not found.gpu or found.gpu == gpus.normalised(gpu.model))
-        and (gpu is None or not gpu.requests or not found.gpu_count or found.gpu_count == gpu.requests)
+        and (gpu is None or gpu.requests is None or not found.gpu_count or found.gpu_count == gpu.requests)
         and (gpu is None or gpu.min_vram is None or _has_memory(found.gpu, gpu.min_vram, offered))
     )
     return "" if fits else OVERRIDES
@@ -155,8 +168,13 @@ CHECKS: Final[tuple[Callable[[Template, Wish, Inventory], str], ...]] = (
     _overrides,
     _gpu_absent,
 )
-_STAGE: Final = {UNOPTIMIZED: 2, OVERRIDES: 3, GPU_ABSENT: 4, NAMESPACE_PREFERRED: 5, LOWER_RANK: 6}
-"""How far a candidate came; being not ready is the first stage."""
+_REFUSED_IN: Final = {UNOPTIMIZED: 1, OVERRIDES: 2, GPU_ABSENT: 3, NAMESPACE_PREFERRED: 4, LOWER_RANK: 5}
+_STAGES: Final = ("availability", "optimisation", "overrides", "GPU", "scope", "preference")
+
+
+def _stage(reason: str) -> int:
+    """How far a candidate came that was refused for this reason; being not ready has many names."""
+    return _REFUSED_IN.get(reason, 0)
 
 
 def _has_memory(model: str, least: int | str, offered: Inventory) -> bool:
@@ -179,16 +197,16 @@ def traits(template: Template) -> Traits:
         precision=str(profile.precision or (spec.precision if spec else None) or "").lower(),
         gpu=gpus.normalised(model) if model.strip() else "",
         gpu_count=count,
-        type=str(profile.type or ""),
+        type=str(profile.type or "").lower(),
     )
 
 
-def score(template: Template) -> tuple[int, int, int, int]:
-    """Place in the order of preference: by type, GPU, metric, precision; smaller is better."""
+def score(template: Template) -> Score:
+    """Place in the order of preference; what nothing is known of comes last."""
     found = traits(template)
     return (
         _place(found.type, TYPES),
-        gpus.rank(found.gpu) if found.gpu else UNKNOWN,
+        gpus.rank(found.gpu) if gpus.known(found.gpu) else UNKNOWN,
         _place(found.metric, METRICS),
         _place(found.precision, PRECISIONS),
     )
@@ -209,8 +227,8 @@ def _why_none(verdicts: Sequence[Verdict], winners: Sequence[Template]) -> Outco
     return Outcome.ONLY_UNOPTIMIZED if set(ready) == {UNOPTIMIZED} else Outcome.NO_MATCH
 
 
-def _verdict(template: Template, reason: str) -> Verdict:
-    return Verdict(template.metadata.name, isinstance(template, AIMServiceTemplate), reason, score(template))
+def _verdict(template: Template, reason: str, place: Score) -> Verdict:
+    return Verdict(template.metadata.name, isinstance(template, AIMServiceTemplate), reason, place)
 
 
 def _unknown(ranked: Sequence[Template]) -> tuple[str, ...]:

@@ -3,20 +3,24 @@
 from collections.abc import Sequence
 from typing import Final
 
-from aim_engine.api import names
+from aim_engine.api import names, reasons
 from aim_engine.api.artifact import CacheMode, DownloadObject
 from aim_engine.api.foreign import InferenceService
-from aim_engine.api.service import AIMService, AIMServiceSpec, CachingMode
+from aim_engine.api.service import AIMServiceSpec, CachingMode
 from aim_engine.api.status import AIMStatus, ResolutionScope, ResolvedReference
 from aim_engine.api.template import AIMServiceTemplate, Template
 from aim_engine.api.template_cache import AIMTemplateCache, ResolvedDownload, TemplateScope
 from aim_engine.core import health, naming, template_caches
-from aim_engine.core.derived_name import name_part
+from aim_engine.core.derived_name import derived, name_part
 from aim_engine.core.health import Component
 from aim_engine.core.problems import Dependency
-from aim_engine.objects import Manifest
+from aim_engine.core.service import Service
+from aim_engine.core.transitions import PARENTS
+from aim_engine.objects import Condition, Manifest
 
-JOB_FAILURES: Final = frozenset({"JobBackoffLimitExceeded", "JobDeadlineExceeded", "JobFailed"})
+JOB_FAILURES: Final = frozenset({"JobBackoffLimitExceeded", "JobDeadlineExceeded", "JobEvicted", "JobFailed"})
+SUMMARIES: Final = frozenset({reasons.READY, *PARENTS})
+"""Conditions that only sum up what others say in detail."""
 SHARED: Final = frozenset({CachingMode.ALWAYS, CachingMode.SHARED})
 DEDICATED: Final = frozenset({CachingMode.NEVER, CachingMode.DEDICATED})
 
@@ -35,20 +39,30 @@ def made_mode(caching: CachingMode) -> CacheMode:
     return CacheMode.SHARED if caching in SHARED else CacheMode.DEDICATED
 
 
-def made_name(service: AIMService, template: str, caching: CachingMode) -> str:
-    """The name of the cache that a service would make."""
-    metadata = service.metadata
-    if caching in SHARED:
-        return naming.shared_template_cache(template, metadata.namespace)
-    return naming.dedicated_template_cache(template, metadata.name, metadata.uid)
+def made_name(service: Service, template: Template, caching: CachingMode, caches: Sequence[AIMTemplateCache]) -> str:
+    """The name of the cache that a service would make; `caches` are those of the namespace.
+
+    Templates `a.b` and `a-b`, or two scopes with a template of one name, would give their Shared caches one name.
+    """
+    name, scope = template.metadata.name, scope_of(template)
+    if caching not in SHARED:
+        return _dedicated_name(service, name)
+    plain = naming.shared_template_cache(name, service.metadata.namespace)
+    taken = any(one.metadata.name == plain and one.spec and not _is_of(one, name, scope) for one in caches)
+    return naming.shared_template_cache(name, service.metadata.namespace, beside=str(scope)) if taken else plain
+
+
+def _dedicated_name(service: Service, template: str) -> str:
+    return naming.dedicated_template_cache(template, service.metadata.name, service.metadata.uid)
 
 
 def find(
-    service: AIMService, caching: CachingMode, template: str, scope: TemplateScope, caches: Sequence[AIMTemplateCache]
+    service: Service, caching: CachingMode, template: str, scope: TemplateScope, caches: Sequence[AIMTemplateCache]
 ) -> AIMTemplateCache | None:
     """The cache of a template that a service may use, in whatever state; `caches` are those of the namespace."""
-    fitting = [one for one in caches if _is_for(one, template, scope)]
-    own = naming.dedicated_template_cache(template, service.metadata.name, service.metadata.uid)
+    listed = sorted(caches, key=lambda one: one.metadata.name)
+    fitting = [one for one in listed if not one.metadata.deletion_timestamp and _is_of(one, template, scope)]
+    own = _dedicated_name(service, template)
     mine = next((one for one in fitting if one.metadata.name == own and _belongs(one, service)), None)
     shared = [one for one in fitting if not _is_dedicated(one)]
     if caching in DEDICATED:
@@ -57,15 +71,15 @@ def find(
         if mine:
             return mine
         shared = [one for one in shared if state(one) is not AIMStatus.FAILED]
-    used = service.status.cache.template_cache_ref if service.status and service.status.cache else None
+    used = service.status.cache.template_cache_ref if service.status.cache else None
     in_use = next((one for one in shared if used and one.metadata.uid == used.uid), None)
     if in_use and state(in_use) is AIMStatus.READY:
         return in_use
     return max(shared, key=lambda one: health.rank(state(one)), default=None)
 
 
-def _is_for(cache: AIMTemplateCache, template: str, scope: TemplateScope) -> bool:
-    if cache.spec is None or cache.spec.template_name != template or cache.metadata.deletion_timestamp:
+def _is_of(cache: AIMTemplateCache, template: str, scope: TemplateScope) -> bool:
+    if cache.spec is None or cache.spec.template_name != template:
         return False
     said = cache.spec.template_scope
     if said in (TemplateScope.NAMESPACE, TemplateScope.CLUSTER):
@@ -74,7 +88,7 @@ def _is_for(cache: AIMTemplateCache, template: str, scope: TemplateScope) -> boo
     return kind is None or (kind == AIMServiceTemplate.__name__) == (scope is TemplateScope.NAMESPACE)
 
 
-def _belongs(cache: AIMTemplateCache, service: AIMService) -> bool:
+def _belongs(cache: AIMTemplateCache, service: Service) -> bool:
     owned = any(owner.uid == service.metadata.uid for owner in cache.metadata.owner_references)
     return owned and _is_dedicated(cache)
 
@@ -97,8 +111,15 @@ def mounts_weights(inference_service: InferenceService | None) -> bool:
     return any("persistentVolumeClaim" in volume for volume in volumes)
 
 
-def component(service: AIMService, caching: CachingMode, cache: AIMTemplateCache | None, mounted: bool) -> Component:
-    """The cache as the service depends on it."""
+def component(
+    service: Service,
+    caching: CachingMode,
+    cache: AIMTemplateCache | None,
+    downloads: Sequence[DownloadObject],
+    *,
+    mounted: bool,
+) -> Component:
+    """The cache as the service depends on it; `mounted` tells whether what serves it has volumes with weights."""
     if cache is None:
         if not mounted:
             return _component(AIMStatus.PROGRESSING, "CacheCreating", "Creating template cache")
@@ -108,29 +129,48 @@ def component(service: AIMService, caching: CachingMode, cache: AIMTemplateCache
         return _component(AIMStatus.READY, "CacheReady", "Template cache is ready")
     if word is AIMStatus.FAILED:
         tried = retries(service) > 0
-        said = f"Template cache failed{_cause(cache)}"
+        said = f"Template cache failed{_cause(cache, downloads)}"
         return _component(AIMStatus.DEGRADED if tried else AIMStatus.FAILED, "CacheFailed", said)
     if word is AIMStatus.PROGRESSING and not mounted:
-        return _component(AIMStatus.PROGRESSING, "CacheNotReady", f"Template cache is progressing{_cause(cache)}")
-    said = f"Template cache status: {word or ''}".rstrip()
+        return _component(
+            AIMStatus.PROGRESSING, "CacheNotReady", f"Template cache is progressing{_cause(cache, downloads)}"
+        )
+    said = f"Template cache status: {word or ''}".rstrip() + _cause(cache, downloads)
     return _component(AIMStatus.PROGRESSING, "CacheCreating", said)
 
 
-def _lost(service: AIMService, caching: CachingMode) -> Component:
+def _lost(service: Service, caching: CachingMode) -> Component:
     """The cache went while its volumes are in use."""
-    used = service.status.cache.template_cache_ref if service.status and service.status.cache else None
-    template = service.status.resolved_template if service.status else None
-    own = template and used and used.name == made_name(service, template.name or "", CachingMode.DEDICATED)
+    used = service.status.cache.template_cache_ref if service.status.cache else None
+    template = service.status.resolved_template
+    own = template and used and used.name == _dedicated_name(service, template.name or "")
     if caching in SHARED or (caching is CachingMode.AUTO and used and not own):
         said = "Shared template cache was deleted but InferenceService still references cached storage volumes"
         return _component(AIMStatus.DEGRADED, "CacheLost", said)
     return _component(AIMStatus.DEGRADED, "CacheCreating", "Dedicated template cache is being recreated")
 
 
-def _cause(cache: AIMTemplateCache) -> str:
-    """What the downloads say is wrong."""
-    told = next((c for c in cache.status.conditions if c.type == "ArtifactsReady"), None) if cache.status else None
-    return f": {told.message}" if told and told.status != "True" and told.message else ""
+def _cause(cache: AIMTemplateCache, downloads: Sequence[DownloadObject]) -> str:
+    """What keeps the weights from arriving: in the words of the worst download, else in those of the cache."""
+    held = held_by(cache, downloads)
+    worst = min(held, key=lambda one: (health.rank(template_caches.state(one)), one.metadata.name), default=None)
+    for item in (worst, cache):
+        if item and item.status and (told := _told(item.status.conditions)):
+            return f": {told}" if item is cache else f": {item.metadata.name}: {told}"
+    return ""
+
+
+def _told(conditions: Sequence[Condition]) -> str:
+    """The last part that is not as it should be: parts come in the order in which they depend on one another."""
+    wrong = [one for one in conditions if one.status == "False" and one.type not in SUMMARIES and one.message]
+    return wrong[-1].message if wrong else ""
+
+
+def held_by(cache: AIMTemplateCache, downloads: Sequence[DownloadObject]) -> list[DownloadObject]:
+    """The download objects that a cache lists."""
+    listed = (cache.status.artifacts or cache.status.model_caches) if cache.status else {}
+    held = {entry.uid for entry in listed.values()}
+    return [one for one in downloads if one.metadata.uid in held]
 
 
 def _component(word: AIMStatus, reason: str, message: str) -> Component:
@@ -139,41 +179,43 @@ def _component(word: AIMStatus, reason: str, message: str) -> Component:
     )
 
 
-def retries(service: AIMService) -> int:
-    cache = service.status.cache if service.status else None
-    return (cache.retry_attempts if cache else None) or 0
+def retries(service: Service) -> int:
+    return (service.status.cache.retry_attempts if service.status.cache else None) or 0
 
 
 def to_retry(
-    service: AIMService, cache: AIMTemplateCache | None, downloads: Sequence[DownloadObject]
+    service: Service, cache: AIMTemplateCache | None, downloads: Sequence[DownloadObject]
 ) -> tuple[DownloadObject, ...]:
     """The failed downloads of a failed cache that are given up for the one retry; none if it is not time for it."""
-    if cache is None or state(cache) is not AIMStatus.FAILED or retries(service) or cache.status is None:
+    if cache is None or state(cache) is not AIMStatus.FAILED or retries(service):
         return ()
-    held = {entry.uid for entry in cache.status.artifacts.values()}
-    failed = [one for one in downloads if one.metadata.uid in held and template_caches.state(one) is AIMStatus.FAILED]
-    for_good = any(
-        condition.reason in JOB_FAILURES and condition.status == "False"
-        for one in failed
-        if one.status
-        for condition in one.status.conditions
-    )
+    failed = [one for one in held_by(cache, downloads) if template_caches.state(one) is AIMStatus.FAILED]
     made = [one for one in failed if one.metadata.labels.get(names.LABEL_TEMPLATE_CREATED) == "true"]
-    return tuple(made) if for_good else ()
+    return tuple(made) if any(map(failed_for_good, failed)) else ()
+
+
+def failed_for_good(download: DownloadObject) -> bool:
+    """Whether a Job of a download has given up, not just one of its pods."""
+    conditions = download.status.conditions if download.status else ()
+    return any(one.reason in JOB_FAILURES and one.status == "False" for one in conditions)
 
 
 def mounts(cache: AIMTemplateCache) -> tuple[tuple[Manifest, ...], tuple[Manifest, ...]]:
-    """Volumes and mounts for the weights of a cache that is ready, in a fixed order."""
+    """Volumes and mounts for the weights of a cache that is ready, in a fixed order; no name or path stands twice."""
     status = cache.status
     held = (status.artifacts or status.model_caches) if status else {}
     ready = [
         entry for _, entry in sorted(held.items()) if entry.status == AIMStatus.READY and entry.persistent_volume_claim
     ]
-    volumes = tuple(
-        {"name": name_part(one.name), "persistentVolumeClaim": {"claimName": one.persistent_volume_claim}}
-        for one in ready
-    )
-    return volumes, tuple({"name": name_part(one.name), "mountPath": mount_path(one)} for one in ready)
+    volumes: dict[str, Manifest] = {}
+    mounted: dict[str, Manifest] = {}
+    for entry in ready:
+        name, path = name_part(entry.name), mount_path(entry)
+        name = derived([entry.name], entry.name) if name in volumes else name
+        if path not in mounted:
+            volumes[name] = {"name": name, "persistentVolumeClaim": {"claimName": entry.persistent_volume_claim}}
+            mounted[path] = {"name": name, "mountPath": path}
+    return tuple(volumes.values()), tuple(mounted.values())
 
 
 def mount_path(entry: ResolvedDownload) -> str:

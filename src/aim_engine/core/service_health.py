@@ -34,21 +34,19 @@ def inference_service(
     if found is None:
         return _served(AIMStatus.PROGRESSING, "CreatingRuntime", "InferenceService not found")
     ready = next((c for c in found.status.conditions if c.type == "Ready"), None)
+    if ready and ready.status == "True":
+        return _served(AIMStatus.READY, "RuntimeReady", "InferenceService is ready")
     if any(event.reason == SERVERLESS for event in events.about(found.metadata, said)):
         hint = "Knative is not available. Configure KServe to use RawDeployment mode."
         return _served(AIMStatus.FAILED, SERVERLESS, hint)
     if error := _internal_error(found, said, ready):
         return _served(AIMStatus.FAILED, "InternalError", error.message)
-    if ready and ready.status == "True":
-        return _served(AIMStatus.READY, "RuntimeReady", "InferenceService is ready")
     cause = f": {ready.message}" if ready and ready.message else ""
     return _served(AIMStatus.PROGRESSING, "CreatingRuntime", f"InferenceService is not ready{cause}")
 
 
 def _internal_error(found: InferenceService, said: Sequence[Event], ready: ForeignCondition | None) -> Event | None:
     """KServe's last complaint, unless it is outlived, harmless, or about a scaler that is missing."""
-    if ready and ready.status == "True":
-        return None
     errors = [
         event
         for event in events.about(found.metadata, said)

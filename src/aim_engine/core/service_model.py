@@ -66,6 +66,11 @@ def by_name(name: str, namespace: str, namespaced: AIMModel | None, everywhere: 
     return _problem(missing)
 
 
+def nothing_wanted() -> ModelChoice:
+    """Neither a name, nor an image, nor weights: names may be blank."""
+    return ModelChoice(_component(AIMStatus.PENDING, "ModelNotFound", "No model found for service"))
+
+
 def by_image(image: str, namespaced: Sequence[AIMModel], everywhere: Sequence[AIMClusterModel]) -> ModelChoice:
     """The one model of that image, the namespace's before the cluster's; one has to be made if there is none."""
     local = [model for model in namespaced if not (model.spec and model.spec.model_sources)]

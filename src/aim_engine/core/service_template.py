@@ -3,7 +3,7 @@
 import msgspec
 
 from aim_engine.api import names, reasons
-from aim_engine.api.hardware import HardwareRequirements, RuntimeParameters
+from aim_engine.api.hardware import GpuRequirements, HardwareRequirements, RuntimeParameters
 from aim_engine.api.service import AIMServiceSpec
 from aim_engine.api.status import AIMStatus, ResolutionScope, ResolvedReference
 from aim_engine.api.template import AIMServiceTemplate, Template
@@ -129,17 +129,16 @@ def open_wishes(template: Template, overrides: RuntimeParameters | None) -> bool
     """Whether the overrides demand what a chosen template leaves open, so that one has to be derived from it."""
     if overrides is None:
         return False
-    asked = hardware.effective(overrides) or HardwareRequirements()
-    have, gpu = selection.traits(template), asked.gpu
-    if asked.cpu is not None:
-        return True
-    if gpu is None:
-        return False
+    asked = hardware.canonical(hardware.effective(overrides)) or HardwareRequirements()
+    given = hardware.canonical(hardware.effective(template.spec) if template.spec else None) or HardwareRequirements()
+    have, gpu = selection.traits(template), asked.gpu or GpuRequirements()
+    resource = (given.gpu.resource_name if given.gpu else None) or names.DEFAULT_GPU_RESOURCE
     return bool(
-        (gpu.requests is not None and not have.gpu_count)
+        (asked.cpu is not None and asked.cpu != given.cpu)
+        or (gpu.requests is not None and not have.gpu_count)
         or (gpu.model and not have.gpu)
         or (gpu.min_vram is not None and not have.gpu)
-        or (gpu.resource_name not in (None, "", names.DEFAULT_GPU_RESOURCE))
+        or (gpu.resource_name not in (None, "", names.DEFAULT_GPU_RESOURCE, resource))
     )
 
 

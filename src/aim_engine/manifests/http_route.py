@@ -4,15 +4,15 @@ import msgspec
 
 from aim_engine.api import names
 from aim_engine.api.runtime import ParentReference, Routing
-from aim_engine.api.service import AIMService
 from aim_engine.core import durations
 from aim_engine.core.derived_name import label_value
 from aim_engine.core.naming import predictor
+from aim_engine.core.service import Service
 from aim_engine.objects import Manifest
 
 
 def build(
-    service: AIMService, name: str, inference_service: str, routing: Routing, gateway: ParentReference, path: str
+    service: Service, name: str, inference_service: str, routing: Routing, gateway: ParentReference, path: str
 ) -> Manifest:
     """A route from this path of the gateway to the pods of the InferenceService."""
     namespace = service.metadata.namespace

@@ -8,10 +8,11 @@ import msgspec
 from aim_engine.api import names
 from aim_engine.api.environment import EnvVar
 from aim_engine.api.placement import NodeAffinity
-from aim_engine.api.service import AIMService, AIMServiceSpec
+from aim_engine.api.service import AIMServiceSpec
 from aim_engine.api.template import Template
 from aim_engine.core import scaling
 from aim_engine.core.derived_name import label_value
+from aim_engine.core.service import Service
 from aim_engine.objects import Manifest
 
 SHARED_MEMORY = "dshm"
@@ -37,7 +38,7 @@ class Pod(msgspec.Struct, frozen=True, kw_only=True):
     cache: Volumes = Volumes()
 
 
-def build(service: AIMService, spec: AIMServiceSpec, name: str, template: Template, pod: Pod) -> Manifest:
+def build(service: Service, name: str, template: Template, pod: Pod) -> Manifest:
     """The InferenceService under this name; lists are complete, because KServe's are replaced as a whole."""
     return {
         "apiVersion": "serving.kserve.io/v1beta1",
@@ -46,9 +47,9 @@ def build(service: AIMService, spec: AIMServiceSpec, name: str, template: Templa
             "name": name,
             "namespace": service.metadata.namespace,
             "labels": labels(service, template),
-            "annotations": scaling.annotations(spec, name),
+            "annotations": scaling.annotations(service.spec, name),
         },
-        "spec": {"predictor": predictor(spec, pod)},
+        "spec": {"predictor": predictor(service.spec, pod)},
     }
 
 
@@ -101,7 +102,7 @@ def _without_empty(value: Manifest) -> Manifest:
     return {name: one for name, one in kept.items() if one not in (None, "", [], {})}
 
 
-def labels(service: AIMService, template: Template) -> dict[str, str]:
+def labels(service: Service, template: Template) -> dict[str, str]:
     """By what users find what serves a service, a template or a model."""
     profile = template.status.profile.metadata if template.status and template.status.profile else None
     told = {

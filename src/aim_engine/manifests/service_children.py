@@ -7,19 +7,20 @@ import msgspec
 from aim_engine.api import names
 from aim_engine.api.artifact import CacheMode
 from aim_engine.api.hardware import RuntimeParameters
-from aim_engine.api.service import AIMService, AIMServiceSpec, CachingMode, InlineModel
+from aim_engine.api.service import AIMServiceSpec, InlineModel
 from aim_engine.api.template import AIMServiceTemplate, Template, TemplateSpec
 from aim_engine.core import hardware, merge
 from aim_engine.core.derived_name import label_value
+from aim_engine.core.service import Service
 from aim_engine.objects import Manifest
 
 
-def _object(kind: str, name: str, service: AIMService, labels: dict[str, str], spec: dict[str, Any]) -> Manifest:
+def _object(kind: str, name: str, service: Service, labels: dict[str, str], spec: dict[str, Any]) -> Manifest:
     return {
         "apiVersion": names.API_VERSION,
         "kind": kind,
         "metadata": {"name": name, "namespace": service.metadata.namespace, "labels": labels},
-        "spec": {field: value for field, value in spec.items() if value not in (None, "", [], {})},
+        "spec": {field: value for field, value in spec.items() if value not in (None, "", (), [], {})},
     }
 
 
@@ -32,13 +33,13 @@ def _shared(spec: AIMServiceSpec) -> dict[str, Any]:
     }
 
 
-def model_of_image(service: AIMService, spec: AIMServiceSpec, name: str, image: str) -> Manifest:
+def model_of_image(service: Service, name: str, image: str) -> Manifest:
     """The catalogue entry of an image nobody has entered yet."""
     labels = {names.LABEL_ORIGIN: names.ORIGIN_AUTO_GENERATED}
-    return _object("AIMModel", name, service, labels, {"image": image, **_shared(spec)})
+    return _object("AIMModel", name, service, labels, {"image": image, **_shared(service.spec)})
 
 
-def custom_model(service: AIMService, spec: AIMServiceSpec, name: str, custom: InlineModel) -> Manifest:
+def custom_model(service: Service, name: str, custom: InlineModel) -> Manifest:
     """The catalogue entry of a service's own weights."""
     labels = {
         names.LABEL_ORIGIN: names.ORIGIN_AUTO_GENERATED,
@@ -49,22 +50,15 @@ def custom_model(service: AIMService, spec: AIMServiceSpec, name: str, custom: I
         "image": custom.base_image,
         "modelSources": msgspec.to_builtins(custom.model_sources),
         "custom": {"hardware": msgspec.to_builtins(custom.hardware)},
-        "env": msgspec.to_builtins(spec.env),
-        **_shared(spec),
+        "env": msgspec.to_builtins(service.spec.env),
+        **_shared(service.spec),
     }
     return _object("AIMModel", name, service, labels, wanted)
 
 
-def derived_template(
-    service: AIMService,
-    spec: AIMServiceSpec,
-    name: str,
-    base: TemplateSpec,
-    overrides: RuntimeParameters,
-    *,
-    cached: bool,
-) -> Manifest:
+def derived_template(service: Service, name: str, base: TemplateSpec, *, cached: bool) -> Manifest:
     """A copy of a template in which the service's overrides hold."""
+    spec, overrides = service.spec, service.spec.overrides or RuntimeParameters()
     together = hardware.merged(hardware.effective(base), hardware.effective(overrides))
     changed = msgspec.structs.replace(
         base,
@@ -83,10 +77,9 @@ def derived_template(
     return _object("AIMServiceTemplate", name, service, labels, wanted)
 
 
-def template_cache(
-    service: AIMService, spec: AIMServiceSpec, name: str, template: Template, mode: CacheMode, storage_class: str
-) -> Manifest:
+def template_cache(service: Service, name: str, template: Template, mode: CacheMode, storage_class: str) -> Manifest:
     """The cache of a template's weights that this service starts."""
+    spec = service.spec
     namespaced = isinstance(template, AIMServiceTemplate)
     own = template.spec.env if template.spec else ()
     caching = template.spec.caching.env if namespaced and template.spec and template.spec.caching else ()
@@ -105,8 +98,3 @@ def template_cache(
         return made
     annotations = {names.ANNOTATION_HEADROOM: str(headroom)}
     return {**made, "metadata": {**made["metadata"], "annotations": annotations}}
-
-
-def cache_mode(mode: CachingMode) -> CacheMode:
-    """The mode of a cache that a service with this caching mode would make."""
-    return CacheMode.SHARED if mode in (CachingMode.ALWAYS, CachingMode.SHARED) else CacheMode.DEDICATED

@@ -40,6 +40,7 @@ class ContainerStatus(Wire):
     name: str
     ready: bool = False
     state: ContainerState = ContainerState()
+    last_state: ContainerState = ContainerState()
 
 
 class PodCondition(Wire):

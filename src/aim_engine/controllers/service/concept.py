@@ -10,14 +10,15 @@ from aim_engine.controllers.service.seen import fetch
 from aim_engine.controllers.service.view import observe
 from aim_engine.controllers.service.wakes import Wakes
 from aim_engine.core.conditions import SERVICE_WORDS
+from aim_engine.core.service import of
 
 SERVICES = Concept(
     kind=AIMService,
     controller="service",
-    fetch=fetch,
-    observe=observe,
-    plan=plan,
-    status=status,
+    fetch=lambda item, cluster: fetch(of(item), cluster),
+    observe=lambda item, seen, now: observe(of(item), seen, now),
+    plan=lambda item, view: plan(of(item), view),
+    status=lambda item, view, judgement: status(of(item), view, judgement),
     blank=AIMServiceStatus,
     wakes=lambda cluster: Wakes(cluster).all(),
     finalizers=(names.FINALIZER_SERVICE,),

@@ -7,15 +7,16 @@ import msgspec
 from aim_engine.api import names
 from aim_engine.api.artifact import CacheMode
 from aim_engine.api.foreign import InferenceService
-from aim_engine.api.service import AIMService, AIMServiceSpec
 from aim_engine.api.status import AIMStatus
 from aim_engine.api.template import Template
 from aim_engine.controllers import kinds
-from aim_engine.controllers.service.view import View, is_ours
+from aim_engine.controllers.service.seen import is_ours, owns
+from aim_engine.controllers.service.view import View
 from aim_engine.core import runtime_config, service_cache
 from aim_engine.core.derived_name import label_value
 from aim_engine.core.plan import Patch, PatchType, Plan, Target, aim_target
 from aim_engine.core.problems import Problem
+from aim_engine.core.service import Service
 from aim_engine.manifests import http_route, inference_service, service_children
 from aim_engine.manifests.inference_service import SHARED_MEMORY, Volumes
 from aim_engine.objects import Manifest, ObjectMeta
@@ -24,80 +25,75 @@ USED_AGAIN = timedelta(minutes=1)
 """How often at most it is noted that a download was used."""
 
 
-def plan(service: AIMService, view: View) -> Plan:
-    assert service.spec is not None
-    together = plan_model(service, service.spec, view) + plan_route(service, view)
+def plan(service: Service, view: View) -> Plan:
+    together = plan_model(service, view) + plan_route(service, view)
     if view.seen.template.derivation:
-        return together + plan_derived(service, service.spec, view)
+        return together + plan_derived(service, view)
     template = view.seen.template.usable
     if template is None:
         return together
     return (
         together
-        + plan_cache(service, service.spec, template, view)
+        + plan_cache(service, template, view)
         + plan_retry(service, view)
-        + plan_served(service, service.spec, template, view)
+        + plan_served(service, template, view)
     )
 
 
-def plan_model(service: AIMService, spec: AIMServiceSpec, view: View) -> Plan:
+def plan_model(service: Service, view: View) -> Plan:
     """The catalogue entry for an image or for weights that have none; it outlives the service."""
     creation = view.seen.model.creation
     if creation is None:
         return Plan()
     if creation.custom:
-        return Plan(create_unowned=(service_children.custom_model(service, spec, creation.name, creation.custom),))
-    return Plan(create_unowned=(service_children.model_of_image(service, spec, creation.name, creation.image),))
+        return Plan(create_unowned=(service_children.custom_model(service, creation.name, creation.custom),))
+    return Plan(create_unowned=(service_children.model_of_image(service, creation.name, creation.image),))
 
 
-def plan_route(service: AIMService, view: View) -> Plan:
+def plan_route(service: Service, view: View) -> Plan:
     """The route where there should be one; one of ours that should not be goes."""
     name, found = view.seen.served.name, view.seen.routed.route
     if view.route and not isinstance(name, Problem):
         wanted = view.route
         route = http_route.build(service, view.seen.routed.name, name, wanted.routing, wanted.gateway, wanted.path)
         return Plan(apply=(route,))
-    if found and is_ours(service, found):
+    if found and owns(service, found):
         return Plan(delete=(foreign_target(kinds.ROUTES.api_version, kinds.ROUTES.kind, found.metadata),))
     return Plan()
 
 
-def plan_derived(service: AIMService, spec: AIMServiceSpec, view: View) -> Plan:
+def plan_derived(service: Service, view: View) -> Plan:
     """A template with the service's overrides, if the one in use is not such a one already."""
     derivation = view.seen.template.derivation
-    if derivation is None or derivation.base.spec is None or spec.overrides is None:
+    if derivation is None or derivation.base.spec is None:
         return Plan()
     if derivation.base.metadata.labels.get(names.LABEL_ORIGIN) == names.ORIGIN_DERIVED:
         return Plan()
     shared = view.seen.cached.mode in service_cache.SHARED
-    made = service_children.derived_template(
-        service, spec, derivation.name, derivation.base.spec, spec.overrides, cached=shared
-    )
-    return Plan(apply=(made,))
+    made = service_children.derived_template(service, derivation.name, derivation.base.spec, cached=shared)
+    return Plan(create=(made,))
 
 
-def plan_cache(service: AIMService, spec: AIMServiceSpec, template: Template, view: View) -> Plan:
+def plan_cache(service: Service, template: Template, view: View) -> Plan:
     """A cache for the template's weights, if there is none that this service may use."""
     cached = view.seen.cached
     if cached.cache or not (template.status and template.status.model_sources):
         return Plan()
     mode = service_cache.made_mode(cached.mode)
-    name = service_cache.made_name(service, template.metadata.name, cached.mode)
-    storage = runtime_config.storage(spec, view.config)
-    made = service_children.template_cache(
-        service, spec, name, template, mode, storage.default_storage_class_name or ""
-    )
+    name = service_cache.made_name(service, template, cached.mode, cached.all)
+    storage = runtime_config.storage(service.spec, view.config)
+    made = service_children.template_cache(service, name, template, mode, storage.default_storage_class_name or "")
     return Plan(create_unowned=(made,)) if mode is CacheMode.SHARED else Plan(create=(made,))
 
 
-def plan_retry(service: AIMService, view: View) -> Plan:
+def plan_retry(service: Service, view: View) -> Plan:
     """The one retry of a failed cache: its failed downloads go, and the cache makes new ones."""
     cached = view.seen.cached
     failed = service_cache.to_retry(service, cached.cache, cached.downloads)
     return Plan(delete=tuple(aim_target(type(one).__name__, one.metadata) for one in failed))
 
 
-def plan_served(service: AIMService, spec: AIMServiceSpec, template: Template, view: View) -> Plan:
+def plan_served(service: Service, template: Template, view: View) -> Plan:
     """The InferenceService: made once model, template and cache are ready, kept up to date from then on."""
     served, cached = view.seen.served, view.seen.cached
     if view.pod is None or isinstance(served.name, Problem) or not served.installed:
@@ -109,7 +105,7 @@ def plan_served(service: AIMService, spec: AIMServiceSpec, template: Template, v
     if volumes is None:
         return Plan()
     pod = msgspec.structs.replace(view.pod, cache=volumes)
-    made = inference_service.build(service, spec, served.name, template, pod)
+    made = inference_service.build(service, served.name, template, pod)
     fresh = claims(volumes) - (claims(existing(found)) if found else frozenset())
     return Plan(apply=(made,), patch=uses(view, fresh) if cached.cache else ())
 
@@ -150,12 +146,12 @@ def claims(volumes: Volumes) -> frozenset[str]:
 def uses(view: View, fresh: frozenset[str]) -> tuple[Patch, ...]:
     """Note on the downloads behind new volumes that they were used just now."""
     used = [one for one in view.seen.cached.downloads if one.status and one.status.persistent_volume_claim in fresh]
-    now: Manifest = {"status": {"lastUsed": msgspec.to_builtins(view.now.replace(microsecond=0))}}
+    now: Manifest = {"lastUsed": msgspec.to_builtins(view.now.replace(microsecond=0))}
     return tuple(
         Patch(
             target=aim_target(type(one).__name__, one.metadata),
             type=PatchType.MERGE,
-            body=now,
+            body={"metadata": {"uid": one.metadata.uid}, "status": now},
             subresource="status",
             best_effort=True,
         )

@@ -1,16 +1,16 @@
 """The status of a service: what was resolved, where it is reached, how many replicas it has."""
 
-from aim_engine.api.service import AIMService, AIMServiceStatus, ServiceCache, ServiceRouting
+from aim_engine.api.service import AIMServiceStatus, ServiceCache, ServiceRouting
 from aim_engine.api.status import AIMStatus
 from aim_engine.controllers.service.view import View
 from aim_engine.core import scaling, service_cache, service_model, service_template
 from aim_engine.core.conditions import Judgement
+from aim_engine.core.service import Service
 
 
-def status(service: AIMService, view: View, judgement: Judgement) -> AIMServiceStatus:
+def status(service: Service, view: View, judgement: Judgement) -> AIMServiceStatus:
     """References are kept once they were found, and replaced only by what is ready."""
-    assert service.spec is not None
-    before = service.status or AIMServiceStatus()
+    before = service.status
     model, template = view.seen.model.model, view.seen.template.usable
     model_ready = model is not None and model.status is not None and model.status.status is AIMStatus.READY
     return AIMServiceStatus(
@@ -24,9 +24,9 @@ def status(service: AIMService, view: View, judgement: Judgement) -> AIMServiceS
     )
 
 
-def cache(service: AIMService, view: View, judgement: Judgement) -> ServiceCache | None:
+def cache(service: Service, view: View, judgement: Judgement) -> ServiceCache | None:
     """The cache in use, and whether its one retry was spent."""
-    before = (service.status.cache if service.status else None) or ServiceCache()
+    before = service.status.cache or ServiceCache()
     cached = view.seen.cached
     ready = cached.cache is not None and service_cache.state(cached.cache) is AIMStatus.READY
     retried = judgement.decision.may_apply and service_cache.to_retry(service, cached.cache, cached.downloads)

@@ -4,13 +4,14 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from aim_engine.api import names
+from aim_engine.api.artifact import DownloadObject
 from aim_engine.api.foreign import Event, HorizontalPodAutoscaler, HTTPRoute, InferenceService, Pod
 from aim_engine.api.model import AIMModel
 from aim_engine.api.service import AIMService
 from aim_engine.api.template_cache import AIMTemplateCache
 from aim_engine.controllers import configs, kinds
 from aim_engine.controllers.cluster import Cluster
-from aim_engine.core import route_conflicts, service_model
+from aim_engine.core import naming, route_conflicts, service_cache, service_model
 from aim_engine.core.derived_name import label_value
 from aim_engine.kube.controller import Wake, owners
 from aim_engine.kube.store import Change
@@ -45,6 +46,9 @@ class Wakes:
             Wake(cluster.pods, self.of_pod),
             Wake(cluster.pod_events, self.of_pod_event),
             Wake(cluster.inference_service_events, self.of_event),
+            Wake(cluster.replica_set_events, self.of_replica_set_event),
+            Wake(cluster.artifacts, self.of_download),
+            Wake(cluster.model_caches, self.of_download),
             Wake(cluster.autoscalers, self.of_autoscaler),
             *configs.wakes(cluster.services, cluster, lambda one: one.spec.runtime_config_name if one.spec else None),
         )
@@ -82,18 +86,12 @@ class Wakes:
     def of_route(self, change: Change[HTTPRoute]) -> Iterable[Key]:
         """Who made it, and who waits for the place it leaves or takes."""
         yield from self.own(change)
-        held = {place for one in change[1:] if one for place in route_conflicts.places(one)}
-        if (
-            change.old
-            and change.new
-            and set(route_conflicts.places(change.old)) == set(route_conflicts.places(change.new))
-        ):
+        if change.old and change.new and listens(change.old) == listens(change.new):
             return
-        if held:
-            yield from keys(self.without_place[ANYWHERE])
-            for place in held:
-                for route in self.cluster.routes_by_place[place]:
-                    yield Key(route.metadata.namespace, route_conflicts.service_of(route))
+        yield from keys(self.without_place[ANYWHERE])
+        for place in {place for one in change[1:] if one for place in route_conflicts.places(one)}:
+            for route in self.cluster.routes_by_place[place]:
+                yield Key(route.metadata.namespace, route_conflicts.service_of(route))
 
     def of_pod(self, change: Change[Pod]) -> Iterable[Key]:
         pod = change.new or change.old
@@ -118,6 +116,25 @@ class Wakes:
         found = self.cluster.inference_services.store.get(Key(about.namespace, about.name))
         return self.made_by(found) if found else ()
 
+    def of_replica_set_event(self, change: Change[Event]) -> Iterable[Key]:
+        """The service whose pods cannot be made."""
+        event = change.new
+        if event is None or event.type != "Warning":
+            return ()
+        about = event.involved_object
+        name = about.name.rpartition("-")[0].removesuffix(naming.predictor(""))
+        found = self.cluster.inference_services.store.get(Key(about.namespace, name))
+        return self.made_by(found) if found else ()
+
+    def of_download(self, change: Change[DownloadObject]) -> Iterable[Key]:
+        """Who waits for a download that was given up: its cache may have called it failed before."""
+        item = change.new
+        if item is None or not service_cache.failed_for_good(item):
+            return
+        for cache in self.cluster.template_caches.store.in_namespace(change.key.namespace):
+            if cache.spec and service_cache.held_by(cache, [item]):
+                yield from keys(self.by_template[change.key.namespace, cache.spec.template_name])
+
     def made_by(self, found: InferenceService) -> Iterable[Key]:
         return self.own(Change(found.metadata.key, None, found))
 
@@ -128,6 +145,11 @@ class Wakes:
         one = change.new or change.old
         label = one.metadata.labels.get(names.LABEL_SERVICE) if one else None
         return keys(self.by_label[change.key.namespace, label]) if label else ()
+
+
+def listens(route: HTTPRoute) -> object:
+    """All that decides which other routes are in the way of one."""
+    return set(route_conflicts.places(route)), set(route.spec.hostnames)
 
 
 def keys(services: Iterable[AIMService]) -> Iterable[Key]:
