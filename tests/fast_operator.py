@@ -1,7 +1,7 @@
 """The operator with a tenth of all its durations: `python -m tests.fast_operator --kubeconfig F …`.
 
-Finished download Jobs stay even shorter, because tests wait for the next attempt. The variable
-AIM_TESTS_PACE names another share of the other durations.
+Finished Jobs stay even shorter, because tests wait for the next attempt. The variable AIM_TESTS_PACE names another
+share of the other durations.
 """
 
 import dataclasses
@@ -9,19 +9,23 @@ import os
 import sys
 from datetime import timedelta
 
+import msgspec
+
 from aim_engine import settings
 from aim_engine.cli import operator
 from aim_engine.controllers import pipeline
-from aim_engine.core import downloads
+from aim_engine.core import discovery, downloads
 from aim_engine.kube.timings import Timings
 
 WEIGHTS = dataclasses.replace(downloads.Timings() * 0.01, again=timedelta(seconds=1))
+TEMPLATES = msgspec.structs.replace(discovery.Timings() * 0.04, patience=timedelta(seconds=4))
 
 
 def main() -> None:
     told = settings.read(sys.argv[1:], os.environ, f"test-{os.getpid()}")
     pace = float(os.environ.get("AIM_TESTS_PACE", "0.1"))
-    operator.run(told, Timings().scaled(pace), dataclasses.replace(pipeline.Timings().scaled(pace), weights=WEIGHTS))
+    passes = dataclasses.replace(pipeline.Timings().scaled(pace), weights=WEIGHTS, templates=TEMPLATES)
+    operator.run(told, Timings().scaled(pace), passes)
 
 
 if __name__ == "__main__":

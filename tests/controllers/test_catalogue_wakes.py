@@ -5,11 +5,13 @@ from typing import Any
 import pytest
 from tests.controllers.world import NAMESPACE, World
 
+from aim_engine.controllers import template
 from aim_engine.controllers.concept import Concept
 from aim_engine.controllers.model import CLUSTER_MODELS, MODELS
-from aim_engine.controllers.template import TEMPLATES
+from aim_engine.core import discovery
 from aim_engine.objects import Manifest
 
+TEMPLATES, _ = template.concepts(discovery.USUAL)
 AIM = "aim.eai.amd.com/v1alpha1"
 
 

@@ -11,7 +11,7 @@ from aim_engine.api.hardware import GpuRequirements, HardwareRequirements, Metri
 from aim_engine.api.model import AIMModel, AIMModelSpec
 from aim_engine.api.template import AIMServiceTemplate, AIMServiceTemplateSpec
 from aim_engine.core import discovery
-from aim_engine.core.discovery import Access, Question, Waiting
+from aim_engine.core.discovery import Access, Moment, Question, Waiting
 from aim_engine.manifests import discovery_job
 from aim_engine.objects import Key, ObjectMeta, OwnerReference
 
@@ -117,7 +117,7 @@ def test_a_template_may_ask_for_a_gpu_in_the_earlier_naming() -> None:
 
 def test_the_manifest_of_the_job() -> None:
     access = Access("robot", ("first", "second"))
-    job = discovery_job.build(ObjectMeta(name="llama-lat"), asked(access=access), "team")
+    job = discovery_job.build(ObjectMeta(name="llama-lat"), asked(access=access), "team", timedelta(minutes=1))
     assert job["metadata"] == {
         "name": asked(access=access).job_name("llama-lat"),
         "namespace": "team",
@@ -156,25 +156,14 @@ def test_the_manifest_of_the_job() -> None:
 
 def test_a_long_template_name_fits_label_and_job_name() -> None:
     name = "a" * 80 + ".b" * 20
-    job = discovery_job.build(ObjectMeta(name=name), asked(), "team")
+    job = discovery_job.build(ObjectMeta(name=name), asked(), "team", timedelta(minutes=1))
     assert len(job["metadata"]["name"]) <= 63
     assert len(job["metadata"]["labels"]["aim.eai.amd.com/template"]) <= 63
 
 
-@pytest.mark.parametrize(
-    ("attempts", "seconds", "text"),
-    [
-        (1, 60, "1m0s"),
-        (2, 120, "2m0s"),
-        (3, 240, "4m0s"),
-        (6, 1920, "32m0s"),
-        (7, 3600, "1h0m0s"),
-        (400, 3600, "1h0m0s"),
-    ],
-)
-def test_the_pause_doubles_up_to_an_hour(attempts: int, seconds: int, text: str) -> None:
-    assert discovery.pause(attempts) == timedelta(seconds=seconds)
-    assert discovery.pause_text(attempts) == text
+@pytest.mark.parametrize(("attempts", "seconds"), [(1, 60), (2, 120), (3, 240), (6, 1920), (7, 3600), (400, 3600)])
+def test_the_pause_doubles_up_to_an_hour(attempts: int, seconds: int) -> None:
+    assert discovery.USUAL.pause(attempts) == timedelta(seconds=seconds)
 
 
 def job(name: str, owner: str, age: int, *, labels: dict[str, str] | None = None, ended: str = "") -> Job:
@@ -230,7 +219,18 @@ def pod(reason: str, age: timedelta) -> Pod:
     ],
 )
 def test_pods_that_never_start(reason: str, minutes: int, expected: str | None) -> None:
-    assert discovery.cannot_start([pod(reason, timedelta(minutes=minutes))], NOW) == expected
+    assert discovery.cannot_start([pod(reason, timedelta(minutes=minutes))], Moment(NOW)) == expected
+
+
+def test_all_durations_can_be_made_faster_at_once() -> None:
+    assert discovery.Timings() * 0.1 == discovery.Timings(
+        first_pause=timedelta(seconds=6),
+        longest_pause=timedelta(minutes=6),
+        patience=timedelta(seconds=30),
+        kept_for=timedelta(seconds=6),
+        no_place=timedelta(seconds=0.5),
+        read_again=timedelta(seconds=0.2),
+    )
 
 
 def waiting(*places: str) -> list[Waiting]:

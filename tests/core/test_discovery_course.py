@@ -18,6 +18,7 @@ from aim_engine.api.foreign import (
 from aim_engine.api.status import AIMStatus
 from aim_engine.api.template import DiscoveryState, Profile, TemplateStatus
 from aim_engine.core import discovery_course
+from aim_engine.core.discovery import Moment
 from aim_engine.core.discovery_course import Course
 from aim_engine.core.downloads import JobSeen
 from aim_engine.objects import Condition, ObjectMeta
@@ -62,7 +63,7 @@ def failed_before(attempts: int, seconds_ago: float, spec_hash: str = HASH) -> T
 
 
 def go(seen: JobSeen, before: TemplateStatus | None = None) -> Course:
-    return discovery_course.under_way(before, HASH, seen, (), NOW)
+    return discovery_course.under_way(before, HASH, seen, (), Moment(NOW))
 
 
 def job_condition(course: Course) -> tuple[AIMStatus, str]:
@@ -192,7 +193,7 @@ def test_output_that_cannot_be_used_is_a_failed_attempt(output: str, told: str) 
 
 def test_output_that_cannot_be_read_yet_is_tried_again_soon() -> None:
     course = go(JobSeen(job("Complete"), [pod("Succeeded")], output=None))
-    assert course.look_again == discovery_course.READ_AGAIN
+    assert course.look_again == timedelta(seconds=2)
     assert job_condition(course)[0] is AIMStatus.PROGRESSING
     assert course.state is None
 

@@ -27,8 +27,6 @@ CONCEPTS: tuple[Concept[Any, Any, Any], ...] = (
     model.MODELS,
     model.CLUSTER_MODELS,
     model_source.MODEL_SOURCES,
-    template.TEMPLATES,
-    template.CLUSTER_TEMPLATES,
     service.SERVICES,
 )
 """Those that know no time of their own."""
@@ -45,7 +43,7 @@ class Assembly:
 
 def concepts(timings: Timings) -> tuple[Concept[Any, Any, Any], ...]:
     """Every kind, and how it is reconciled."""
-    return (*CONCEPTS, *artifact.concepts(timings.weights))
+    return (*CONCEPTS, *template.concepts(timings.templates), *artifact.concepts(timings.weights))
 
 
 def assemble(

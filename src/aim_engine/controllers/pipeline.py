@@ -23,7 +23,7 @@ from aim_engine.controllers.carrying_out import Executor, Outcome
 from aim_engine.controllers.concept import AimObject, Concept, Seen, Status, T, V
 from aim_engine.controllers.failures import PassFailed
 from aim_engine.controllers.telling import Teller
-from aim_engine.core import conditions, downloads, plan, transitions
+from aim_engine.core import conditions, discovery, downloads, plan, transitions
 from aim_engine.core.conditions import Judgement, Retry
 from aim_engine.core.health import Component
 from aim_engine.core.parent import Parent
@@ -53,6 +53,8 @@ class Timings:
     """How often users are told again of what stays wrong."""
     weights: downloads.Timings = field(default_factory=downloads.Timings)
     """What concerns download objects only."""
+    templates: discovery.Timings = discovery.USUAL
+    """What concerns the discovery of templates only."""
 
     def scaled(self, factor: float) -> "Timings":
         """The same proportions, faster or slower."""

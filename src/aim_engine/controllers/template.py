@@ -1,14 +1,11 @@
 """AIMServiceTemplate and AIMClusterServiceTemplate: the profile, weights and hardware of a model, found out once."""
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
-from aim_engine.api.environment import EnvVars, LocalObjectReference
 from aim_engine.api.foreign import Event
-from aim_engine.api.hardware import GpuRequirements
-from aim_engine.api.model import AIMClusterModel, Model
+from aim_engine.api.model import Model
 from aim_engine.api.runtime_config import RuntimeConfigSpec
 from aim_engine.api.status import AIMStatus, ResolvedReference
 from aim_engine.api.template import (
@@ -16,17 +13,15 @@ from aim_engine.api.template import (
     AIMServiceTemplate,
     Profile,
     Template,
-    TemplateSpec,
     TemplateStatus,
 )
 from aim_engine.api.template_cache import AIMTemplateCache
-from aim_engine.controllers import configs, kinds, template_wakes
+from aim_engine.controllers import configs, discovering, kinds, template_wakes
 from aim_engine.controllers.cluster import Cluster
 from aim_engine.controllers.concept import Concept
-from aim_engine.controllers.job_reading import see_job
-from aim_engine.core import discovery, discovery_course, gpu_check, hardware, jobs, sizes, templates
+from aim_engine.core import discovery_course, gpu_check, hardware, sizes, templates
 from aim_engine.core.conditions import Judgement
-from aim_engine.core.discovery import Access, Question, Waiting
+from aim_engine.core.discovery import Moment, Question, Timings
 from aim_engine.core.discovery_course import Course
 from aim_engine.core.downloads import JobSeen
 from aim_engine.core.health import Component
@@ -36,12 +31,6 @@ from aim_engine.core.runtime_config import Resolution
 from aim_engine.core.transitions import Note
 from aim_engine.manifests import discovery_job, template_cache
 from aim_engine.objects import Key, Manifest
-
-NO_PLACE_YET = timedelta(seconds=5)
-"""When to look again whether a discovery Job may be made, beside being called when one ends."""
-
-OUTPUT_LINES, OUTPUT_BYTES = 10_000, 8 * 1024 * 1024
-"""How much of a dry run's output is read."""
 
 
 @dataclass(frozen=True)
@@ -73,14 +62,15 @@ class View:
     has_gpu: bool
 
 
-async def fetch(template: Template, cluster: Cluster) -> Seen:
+async def fetch(template: Template, cluster: Cluster, timings: Timings) -> Seen:
     assert template.spec is not None
     spec, metadata = template.spec, template.metadata
     config = configs.resolve(metadata, spec.runtime_config_name, cluster)
     model = find_model(template, cluster)
     work_namespace = metadata.namespace or cluster.operator_namespace
-    question = ask(spec, model, config.spec.env, work_namespace, cluster)
-    job = await see(template, question, work_namespace, cluster)
+    question = discovering.ask(spec, model, config.spec.env, work_namespace, cluster)
+    job = await discovering.see(template, question, work_namespace, cluster)
+    at = Moment(datetime.now(UTC), timings)
     return Seen(
         config=config,
         model=model,
@@ -89,7 +79,7 @@ async def fetch(template: Template, cluster: Cluster) -> Seen:
         job=job,
         said=cluster.said_of(*job.pods),
         caches=cluster.template_caches.store.in_namespace(metadata.namespace) if metadata.namespace else (),
-        place=take_place(template, question, job, cluster),
+        place=discovering.take_place(template, question, job, at, cluster),
         work_namespace=work_namespace,
     )
 
@@ -104,86 +94,11 @@ def find_model(template: Template, cluster: Cluster) -> Model | None:
     return namespaced or cluster.cluster_models.store.get(Key("", name))
 
 
-def ask(
-    spec: TemplateSpec, model: Model | None, config_env: EnvVars, namespace: str, cluster: Cluster
-) -> Question | None:
-    """What discovery would ask, unless the sources are given or there is no image to ask."""
-    if spec.model_sources or model is None or model.spec is None or not model.spec.image:
-        return None
-    return discovery.question(spec, model, config_env, access(spec, model, namespace, cluster))
-
-
-def access(spec: TemplateSpec, model: Model, namespace: str, cluster: Cluster) -> Access:
-    """The template's service account before the model's, and the pull secrets of both.
-
-    Those of a cluster model live in the operator's namespace; elsewhere only what exists there too is of any use.
-    """
-    assert model.spec is not None
-    account, secrets = model.spec.service_account_name or "", named(model.spec.image_pull_secrets)
-    if isinstance(model, AIMClusterModel) and namespace != cluster.operator_namespace:
-        secrets = [name for name in secrets if Key(namespace, name) in cluster.secrets.store]
-        account = account if Key(namespace, account) in cluster.service_accounts.store else ""
-    together = dict.fromkeys((*secrets, *named(spec.image_pull_secrets)))
-    return Access(spec.service_account_name or account, tuple(together))
-
-
-def named(references: Sequence[LocalObjectReference]) -> list[str]:
-    return [reference.name for reference in references if reference.name]
-
-
-async def see(template: Template, question: Question | None, namespace: str, cluster: Cluster) -> JobSeen:
-    """The discovery Job of the template, with its output if that is still of interest."""
-    if question is None or discovery_course.is_settled(template.status, question.hash):
-        return JobSeen()
-    found = discovery.newest_job(template, cluster.jobs.store.owned_by(template.metadata.uid))
-    if found is None:
-        return JobSeen()
-    seen = await see_job(cluster, Key(namespace, found.metadata.name))
-    if seen.job is None or not jobs.is_complete(seen.job):
-        return seen
-    pod = next((pod for pod in seen.pods if pod.status.phase == "Succeeded"), None)
-    if pod is None:
-        return seen
-    output = await cluster.log(pod.metadata.key, discovery.CONTAINER, tail=OUTPUT_LINES, limit=OUTPUT_BYTES)
-    return JobSeen(seen.job, seen.pods, seen.failure_log, output)
-
-
-def take_place(template: Template, question: Question | None, job: JobSeen, cluster: Cluster) -> bool:
-    """Stand in line if the template wants a discovery Job; whether it is its turn."""
+def observe(template: Template, seen: Seen, at: Moment) -> View:
     assert template.spec is not None
-    who, line = Waiting(type(template).__name__, template.metadata.key), cluster.waiting_for_discovery
-    wants = question is not None and course_of(template, question, job, (), datetime.now(UTC)).wants_job
-    if not wants or not gpu_available(template.spec, cluster.gpus):
-        line.leave(who)
-        return False
-    line.join(who)
-    return who in next_in_line(cluster)
-
-
-def next_in_line(cluster: Cluster) -> list[Waiting]:
-    """The templates whose discovery Jobs may be made now."""
-    running = Counter[str]()
-    for job in discovery.active(cluster.jobs.store.labelled(*template_wakes.ALL_DISCOVERY)):
-        for owner in job.metadata.owner_references:
-            running[job.metadata.namespace if owner.kind == AIMServiceTemplate.__name__ else ""] += 1
-    return cluster.waiting_for_discovery.next(discovery.MOST_AT_ONCE - running.total(), running)
-
-
-def gpu_available(spec: TemplateSpec, offered: Inventory) -> bool:
-    part = gpu_check.inspect(wanted_gpu(spec), offered)
-    return part is None or part.effective_state is AIMStatus.READY
-
-
-def wanted_gpu(spec: TemplateSpec) -> GpuRequirements | None:
-    asked = hardware.effective(spec)
-    return asked.gpu if asked else None
-
-
-def observe(template: Template, seen: Seen, now: datetime) -> View:
-    assert template.spec is not None
-    gpu = gpu_check.inspect(wanted_gpu(template.spec), seen.gpus)
+    gpu = gpu_check.inspect(gpu_check.wanted(template.spec), seen.gpus)
     has_gpu = gpu is None or gpu.effective_state is AIMStatus.READY
-    course = course_of(template, seen.question, seen.job, seen.said, now)
+    course = discovery_course.of(template, seen.question, seen.job, seen.said, at)
     caching = template.spec.caching if isinstance(template, AIMServiceTemplate) and template.spec else None
     cache = templates.cache_note(
         templates.serving_cache(template, seen.caches), wanted=bool(caching and caching.enabled)
@@ -203,31 +118,15 @@ def observe(template: Template, seen: Seen, now: datetime) -> View:
     )
 
 
-def course_of(
-    template: Template, question: Question | None, job: JobSeen, said: Sequence[Event], now: datetime
-) -> Course:
-    """How the discovery of a template stands."""
-    assert template.spec is not None
-    if template.spec.model_sources:
-        return discovery_course.inline()
-    if question is None:
-        return discovery_course.unknown(template.status)
-    if discovery_course.is_settled(template.status, question.hash):
-        return discovery_course.settled(template.status, question.hash)
-    if job.job and job.job.metadata.name != question.job_name(template.metadata.name):
-        return discovery_course.outdated(template.status, question.hash)
-    return discovery_course.under_way(template.status, question.hash, job, said, now)
-
-
-def plan(template: Template, view: View) -> Plan:
+def plan(template: Template, view: View, timings: Timings) -> Plan:
     """At most one discovery Job, and the cache that is asked for."""
     course, seen = view.course, view.seen
     wanted = course.wants_job and view.has_gpu and seen.question is not None
     job: tuple[Manifest, ...] = ()
     if wanted and seen.place and seen.question:
-        job = (discovery_job.build(template.metadata, seen.question, seen.work_namespace),)
+        job = (discovery_job.build(template.metadata, seen.question, seen.work_namespace, timings.kept_for),)
     given_up = seen.job.job if course.gives_up else None
-    waits = (course.look_again, NO_PLACE_YET if wanted and not seen.place else None)
+    waits = (course.look_again, timings.no_place if wanted and not seen.place else None)
     return Plan(
         create=job,
         apply=cache_to_make(template, view),
@@ -265,7 +164,7 @@ def status(template: Template, view: View, judgement: Judgement) -> TemplateStat
         resolved_model=templates.model_reference(seen.model),
         resolved_cache=templates.cache_reference(templates.serving_cache(template, seen.caches)),
         resolved_hardware=asked,
-        resolved_node_affinity=gpu_check.affinity(wanted_gpu(spec), seen.gpus),
+        resolved_node_affinity=gpu_check.affinity(gpu_check.wanted(spec), seen.gpus),
         hardware_summary=hardware.summary(asked) or None,
         status=judgement.status,
         model_sources=sizes.canonical(spec.model_sources) or (found.sources if found else before.model_sources),
@@ -293,20 +192,24 @@ def job_reference(seen: JobSeen) -> ResolvedReference | None:
 
 
 def concept(
-    kind: type[AIMServiceTemplate] | type[AIMClusterServiceTemplate], controller: str
+    kind: type[AIMServiceTemplate] | type[AIMClusterServiceTemplate], controller: str, timings: Timings
 ) -> Concept[Template, Seen, View]:
     return Concept(
         kind=kind,
         controller=controller,
-        fetch=fetch,
-        observe=observe,
-        plan=plan,
+        fetch=lambda template, cluster: fetch(template, cluster, timings),
+        observe=lambda template, seen, now: observe(template, seen, Moment(now, timings)),
+        plan=lambda template, view: plan(template, view, timings),
         status=status,
         blank=TemplateStatus,
-        wakes=lambda cluster: template_wakes.wakes(cluster, kind, lambda: next_in_line(cluster)),
+        wakes=lambda cluster: template_wakes.wakes(cluster, kind, lambda: discovering.next_in_line(cluster)),
         exclusive=lambda planned: bool(planned.create),
     )
 
 
-TEMPLATES = concept(AIMServiceTemplate, "service-template")
-CLUSTER_TEMPLATES = concept(AIMClusterServiceTemplate, "cluster-service-template")
+def concepts(timings: Timings) -> tuple[Concept[Template, Seen, View], ...]:
+    """Templates of both scopes."""
+    return (
+        concept(AIMServiceTemplate, "service-template", timings),
+        concept(AIMClusterServiceTemplate, "cluster-service-template", timings),
+    )

@@ -10,14 +10,11 @@ from aim_engine.api.template import AIMClusterServiceTemplate, AIMServiceTemplat
 from aim_engine.api.template_cache import AIMTemplateCache
 from aim_engine.controllers import configs, kinds
 from aim_engine.controllers.cluster import Cluster
-from aim_engine.core import discovery, gpu_check, hardware, jobs, node_gpus, templates
+from aim_engine.core import discovery, gpu_check, jobs, node_gpus, templates
 from aim_engine.core.discovery import Waiting
 from aim_engine.kube.controller import Wake, owners
 from aim_engine.kube.store import Change, Index, Store
 from aim_engine.objects import Key
-
-ALL_DISCOVERY = (names.LABEL_APP_COMPONENT, names.COMPONENT_DISCOVERY)
-"""A label that all discovery Jobs have, and no others of ours."""
 
 ANY_GPU = "any"
 
@@ -126,8 +123,7 @@ def label(template: Template) -> str:
 
 
 def needs_gpu(template: Template) -> bool:
-    asked = hardware.effective(template.spec) if template.spec else None
-    return gpu_check.is_required(asked.gpu if asked else None)
+    return template.spec is not None and gpu_check.is_required(gpu_check.wanted(template.spec))
 
 
 def visible(model: Model) -> tuple[Any, ...]:

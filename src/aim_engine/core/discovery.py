@@ -16,7 +16,7 @@ from aim_engine.api.environment import EnvVar, EnvVarSource, KeySelector
 from aim_engine.api.foreign import Job, Pod
 from aim_engine.api.hardware import RuntimeParameters
 from aim_engine.api.model import Model
-from aim_engine.api.template import Template, TemplateSpec
+from aim_engine.api.template import DiscoveryState, Template, TemplateSpec
 from aim_engine.core import hardware, jobs, merge, naming
 from aim_engine.core.derived_name import label_value
 from aim_engine.objects import Key
@@ -34,12 +34,6 @@ _QUIET: Final = (
 )
 """So that the output is the result and little else."""
 
-_FIRST_PAUSE: Final = timedelta(seconds=60)
-_LONGEST_PAUSE: Final = timedelta(hours=1)
-
-PATIENCE: Final = timedelta(minutes=5)
-"""How long a pod may fail to start before its Job gives its place to others."""
-
 _CANNOT_START: Final = frozenset(
     {
         "ImagePullBackOff",
@@ -50,6 +44,56 @@ _CANNOT_START: Final = frozenset(
         "CreateContainerError",
     }
 )
+
+
+class Timings(msgspec.Struct, frozen=True, kw_only=True):
+    """How long things around a discovery take."""
+
+    first_pause: timedelta = timedelta(minutes=1)
+    """After a failure, before the next attempt; it doubles with every further one."""
+    longest_pause: timedelta = timedelta(hours=1)
+    patience: timedelta = timedelta(minutes=5)
+    """How long a pod may fail to start before its Job gives its place to others."""
+    kept_for: timedelta = timedelta(minutes=1)
+    """How long a Job that has ended stays."""
+    no_place: timedelta = timedelta(seconds=5)
+    """When to look again whether a Job may be made, beside being called when another ends."""
+    read_again: timedelta = timedelta(seconds=2)
+    """Between two tries to read the output of a Job that is complete."""
+
+    def __mul__(self, factor: float) -> "Timings":
+        """The same proportions, faster or slower."""
+        return Timings(**{name: getattr(self, name) * factor for name in self.__struct_fields__})
+
+    def pause(self, attempts: int) -> timedelta:
+        """How long to wait after so many failures."""
+        doublings = min(max(attempts - 1, 0), 32)
+        return min(self.first_pause * 2**doublings, self.longest_pause)
+
+
+USUAL: Final = Timings()
+
+
+class Moment(msgspec.Struct, frozen=True):
+    """A time, and how long things take from it on."""
+
+    now: datetime
+    timings: Timings = USUAL
+
+    def rest_of_pause(self, state: DiscoveryState) -> timedelta | None:
+        """What is left of the pause after the last failure; None if it is over."""
+        if not state.attempts or state.last_attempt_time is None:
+            return None
+        return _positive(state.last_attempt_time + self.timings.pause(state.attempts) - self.now)
+
+    def rest_of_patience(self, pod: Pod) -> timedelta | None:
+        """How much longer a pod may fail to start; None if it is too long already."""
+        created = pod.metadata.creation_timestamp
+        return _positive(created + self.timings.patience - self.now) if created else self.timings.patience
+
+
+def _positive(left: timedelta) -> timedelta | None:
+    return left if left > timedelta(0) else None
 
 
 class Access(msgspec.Struct, frozen=True):
@@ -173,27 +217,14 @@ def _created(job: Job) -> float:
     return job.metadata.creation_timestamp.timestamp() if job.metadata.creation_timestamp else 0.0
 
 
-def cannot_start(pods: Sequence[Pod], now: datetime) -> str | None:
+def cannot_start(pods: Iterable[Pod], at: Moment) -> str | None:
     """Why a pod that should have started long ago has not, if it never will by itself."""
     for pod in pods:
-        created = pod.metadata.creation_timestamp
         for container in pod.status.container_statuses:
             waiting = container.state.waiting
-            if waiting and waiting.reason in _CANNOT_START and created and now - created >= PATIENCE:
+            if waiting and waiting.reason in _CANNOT_START and at.rest_of_patience(pod) is None:
                 return f"{waiting.reason}: {waiting.message}" if waiting.message else waiting.reason
     return None
-
-
-def pause(attempts: int) -> timedelta:
-    """How long to wait after so many failures."""
-    doublings = min(max(attempts - 1, 0), 6)
-    return min(_FIRST_PAUSE * 2**doublings, _LONGEST_PAUSE)
-
-
-def pause_text(attempts: int) -> str:
-    """The pause as `1m0s` or `1h0m0s`."""
-    minutes = int(pause(attempts).total_seconds()) // 60
-    return f"{minutes // 60}h{minutes % 60}m0s" if minutes >= 60 else f"{minutes}m0s"
 
 
 class Waiting(msgspec.Struct, frozen=True):

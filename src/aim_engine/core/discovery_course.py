@@ -1,24 +1,22 @@
 """How the discovery of one template stands: its Job, its failures so far, and its result."""
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 import msgspec
 
 from aim_engine.api import reasons
 from aim_engine.api.foreign import Event, Job
 from aim_engine.api.status import AIMStatus
-from aim_engine.api.template import DiscoveryState, TemplateStatus
-from aim_engine.core import discovery, jobs, masking, pods, profiles
+from aim_engine.api.template import DiscoveryState, Template, TemplateStatus
+from aim_engine.core import discovery, durations, jobs, masking, pods, profiles
+from aim_engine.core.discovery import Moment, Question
 from aim_engine.core.downloads import JobSeen
 from aim_engine.core.health import Component
 from aim_engine.core.problems import Dependency, invalid_spec
 from aim_engine.core.profiles import Discovered, Unreadable
 from aim_engine.core.transitions import Level, Note
 from aim_engine.objects import Condition
-
-READ_AGAIN = timedelta(seconds=2)
-"""Between two tries to read the output of a Job that is complete."""
 
 _JOB = "DiscoveryJob"
 _PODS = "DiscoveryPods"
@@ -36,6 +34,20 @@ class Course(msgspec.Struct, frozen=True, kw_only=True):
     gives_up: bool = False
     """Whether the Job is to make room."""
     look_again: timedelta | None = None
+
+
+def of(template: Template, question: Question | None, seen: JobSeen, said: Sequence[Event], at: Moment) -> Course:
+    """How the discovery of a template stands; no question means that nothing is to be asked, or nobody can be."""
+    assert template.spec is not None
+    if template.spec.model_sources:
+        return inline()
+    if question is None:
+        return unknown(template.status)
+    if is_settled(template.status, question.hash):
+        return settled(template.status, question.hash)
+    if seen.job and seen.job.metadata.name != question.job_name(template.metadata.name):
+        return outdated(template.status, question.hash)
+    return under_way(template.status, question.hash, seen, said, at)
 
 
 def is_settled(status: TemplateStatus | None, wanted: str) -> bool:
@@ -75,42 +87,46 @@ def outdated(status: TemplateStatus | None, wanted: str) -> Course:
     return Course(components=(_not_created(),), note=_awaiting(), state=_unless_blank(state), gives_up=True)
 
 
-def under_way(
-    status: TemplateStatus | None, wanted: str, seen: JobSeen, said: Sequence[Event], now: datetime
-) -> Course:
+def under_way(status: TemplateStatus | None, wanted: str, seen: JobSeen, said: Sequence[Event], at: Moment) -> Course:
     """How far discovery is."""
     state = _relevant(status.discovery if status else None, wanted)
     if seen.job is None:
-        return _without_job(state, now)
+        return _without_job(state, at)
     its_pods = (pods.inspect(_PODS, seen.pods, said, seen.failure_log, blocks=False),) if seen.pods else ()
     if jobs.is_complete(seen.job):
-        return _complete(state, wanted, seen, its_pods, now)
+        return _complete(state, wanted, seen, its_pods, at)
     if failed := jobs.failure(seen.job):
         why = failed.message or failed.reason or "Unknown failure"
-        after = _counted(state, seen.job, wanted, why, now)
+        after = _counted(state, seen.job, wanted, why, at)
         job = msgspec.structs.replace(jobs.inspect(_JOB, seen.job), blocks=False)
-        return Course(components=(job, *its_pods), note=_awaiting(after), state=after, look_again=_left(after, now))
-    return _running(state, wanted, seen, its_pods, now)
+        return Course(
+            components=(job, *its_pods), note=_awaiting(after, at), state=after, look_again=at.rest_of_pause(after)
+        )
+    return _running(state, wanted, seen, its_pods, at)
 
 
-def _running(
-    state: DiscoveryState, wanted: str, seen: JobSeen, its_pods: tuple[Component, ...], now: datetime
-) -> Course:
+def _running(state: DiscoveryState, wanted: str, seen: JobSeen, its_pods: tuple[Component, ...], at: Moment) -> Course:
     assert seen.job is not None
     components = (jobs.inspect(_JOB, seen.job), *its_pods)
-    if stuck := discovery.cannot_start(seen.pods, now):
-        after = _counted(state, seen.job, wanted, stuck, now)
+    if stuck := discovery.cannot_start(seen.pods, at):
+        after = _counted(state, seen.job, wanted, stuck, at)
         return Course(
-            components=components, note=_awaiting(after), state=after, gives_up=True, look_again=_left(after, now)
+            components=components,
+            note=_awaiting(after, at),
+            state=after,
+            gives_up=True,
+            look_again=at.rest_of_pause(after),
         )
     # Nothing tells that a pod has been failing to start for too long.
-    waits = discovery.PATIENCE if any(pod.status.phase == "Pending" for pod in seen.pods) else None
-    return Course(components=components, note=_awaiting(), state=_unless_blank(state), look_again=waits)
+    waits = [left for pod in seen.pods if pod.status.phase == "Pending" and (left := at.rest_of_patience(pod))]
+    return Course(
+        components=components, note=_awaiting(), state=_unless_blank(state), look_again=min(waits, default=None)
+    )
 
 
-def _without_job(state: DiscoveryState, now: datetime) -> Course:
-    left = _left(state, now)
-    note = _awaiting(state) if left else _awaiting()
+def _without_job(state: DiscoveryState, at: Moment) -> Course:
+    left = at.rest_of_pause(state)
+    note = _awaiting(state, at) if left else _awaiting()
     return Course(
         components=(_not_created(),),
         note=note,
@@ -120,12 +136,10 @@ def _without_job(state: DiscoveryState, now: datetime) -> Course:
     )
 
 
-def _complete(
-    state: DiscoveryState, wanted: str, seen: JobSeen, its_pods: tuple[Component, ...], now: datetime
-) -> Course:
+def _complete(state: DiscoveryState, wanted: str, seen: JobSeen, its_pods: tuple[Component, ...], at: Moment) -> Course:
     assert seen.job is not None
     if not _is_new(state, seen.job):
-        return _failed(state, its_pods, now)
+        return _failed(state, its_pods, at)
     outcome = _outcome(seen)
     if outcome is None:
         waiting = Component(
@@ -136,10 +150,13 @@ def _complete(
             dependency=Dependency.DOWNSTREAM,
         )
         return Course(
-            components=(waiting, *its_pods), note=_awaiting(), state=_unless_blank(state), look_again=READ_AGAIN
+            components=(waiting, *its_pods),
+            note=_awaiting(),
+            state=_unless_blank(state),
+            look_again=at.timings.read_again,
         )
     if isinstance(outcome, Unreadable):
-        return _failed(_counted(state, seen.job, wanted, outcome.message, now), its_pods, now)
+        return _failed(_counted(state, seen.job, wanted, outcome.message, at), its_pods, at)
     told = "; ".join(("Discovery job completed successfully", *outcome.remarks))
     return Course(
         components=(jobs.inspect(_JOB, seen.job), *its_pods),
@@ -158,7 +175,7 @@ def _outcome(seen: JobSeen) -> Discovered | Unreadable | None:
     return Unreadable("the pod of the discovery job was gone before its output could be read")
 
 
-def _failed(state: DiscoveryState, its_pods: tuple[Component, ...], now: datetime) -> Course:
+def _failed(state: DiscoveryState, its_pods: tuple[Component, ...], at: Moment) -> Course:
     why = state.last_failure_reason or "Unknown failure"
     job = Component(
         name=_JOB,
@@ -167,7 +184,7 @@ def _failed(state: DiscoveryState, its_pods: tuple[Component, ...], now: datetim
         blocks=False,
     )
     note = _note("False", reasons.DISCOVERY_FAILED, why, Level.WARNING)
-    return Course(components=(job, *its_pods), note=note, state=state, look_again=_left(state, now))
+    return Course(components=(job, *its_pods), note=note, state=state, look_again=at.rest_of_pause(state))
 
 
 def _not_created() -> Component:
@@ -195,31 +212,24 @@ def _is_new(state: DiscoveryState, job: Job) -> bool:
     return state.last_attempt_time is None or (created is not None and created > state.last_attempt_time)
 
 
-def _counted(state: DiscoveryState, job: Job, wanted: str, why: str, now: datetime) -> DiscoveryState:
+def _counted(state: DiscoveryState, job: Job, wanted: str, why: str, at: Moment) -> DiscoveryState:
     """The state with this failure in it, once."""
     if not _is_new(state, job):
         return state
     return DiscoveryState(
         attempts=(state.attempts or 0) + 1,
-        last_attempt_time=now.replace(microsecond=0),
+        last_attempt_time=at.now.replace(microsecond=0),
         last_failure_reason=masking.message(why),
         spec_hash=wanted,
     )
 
 
-def _left(state: DiscoveryState, now: datetime) -> timedelta | None:
-    """What is left of the pause after the last failure; None if it is over."""
-    if not state.attempts or state.last_attempt_time is None:
-        return None
-    left = state.last_attempt_time + discovery.pause(state.attempts) - now
-    return left if left > timedelta(0) else None
-
-
-def _awaiting(state: DiscoveryState | None = None) -> Note:
+def _awaiting(state: DiscoveryState | None = None, at: Moment | None = None) -> Note:
     attempts = state.attempts if state else None
-    if not attempts:
+    if not attempts or at is None:
         return _note("False", reasons.AWAITING_DISCOVERY, "Waiting for discovery to complete")
-    said = f"Waiting {discovery.pause_text(attempts)} before retry (attempt {attempts} failed)"
+    pause = durations.for_gateway(at.timings.pause(attempts))
+    said = f"Waiting {pause} before retry (attempt {attempts} failed)"
     return _note("False", reasons.AWAITING_DISCOVERY, said)
 
 

@@ -3,16 +3,22 @@
 from typing import Final
 
 from aim_engine.api import quantity, reasons
-from aim_engine.api.hardware import GpuRequirements
+from aim_engine.api.hardware import GpuRequirements, RuntimeParameters
 from aim_engine.api.placement import NodeAffinity, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 from aim_engine.api.status import AIMStatus
-from aim_engine.core import gpus
+from aim_engine.core import gpus, hardware
 from aim_engine.core.health import Component
 from aim_engine.core.node_gpus import DEVICE_ID_KEYS, GI, Inventory, Selector
 from aim_engine.core.problems import Category, Failure, Problem, of_failure
 
 _COMPONENT = "GPU"
 _PLAIN_KEY: Final = DEVICE_ID_KEYS[0]
+
+
+def wanted(parameters: RuntimeParameters) -> GpuRequirements | None:
+    """The GPUs that a template asks for, however it spells that."""
+    asked = hardware.effective(parameters)
+    return asked.gpu if asked else None
 
 
 def is_required(gpu: GpuRequirements | None) -> bool:

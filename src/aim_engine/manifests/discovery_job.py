@@ -1,5 +1,7 @@
 """The Job that asks an image which profile and weights it has for a template."""
 
+from datetime import timedelta
+from math import ceil
 from typing import Any
 
 import msgspec
@@ -9,12 +11,9 @@ from aim_engine.core import discovery
 from aim_engine.core.discovery import Question
 from aim_engine.objects import Manifest, ObjectMeta
 
-KEPT_FOR = 60
-"""Seconds that a finished Job stays."""
 
-
-def build(template: ObjectMeta, question: Question, namespace: str) -> Manifest:
-    """One dry run, never repeated by Kubernetes itself."""
+def build(template: ObjectMeta, question: Question, namespace: str, kept_for: timedelta) -> Manifest:
+    """One dry run, never repeated by Kubernetes itself; when it has ended it is kept for a while."""
     return {
         "apiVersion": "batch/v1",
         "kind": "Job",
@@ -25,7 +24,7 @@ def build(template: ObjectMeta, question: Question, namespace: str) -> Manifest:
         },
         "spec": {
             "backoffLimit": 0,
-            "ttlSecondsAfterFinished": KEPT_FOR,
+            "ttlSecondsAfterFinished": ceil(kept_for.total_seconds()),
             "template": {
                 "metadata": {"labels": {names.LABEL_TEMPLATE: discovery.template_label(template.name)}},
                 "spec": pod(question),
