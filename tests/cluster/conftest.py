@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -62,6 +63,14 @@ def node(cluster: Cluster) -> Path:
 def kserve(cluster: Cluster) -> Path:
     """The real KServe controller on the cluster of this run, ready; returns the log of its program."""
     return companion("kserve", [*aim("kserve"), *kubeconfig(cluster)], says("kserve", "is ready"))
+
+
+@pytest.fixture(scope="session")
+def gateway(cluster: Cluster) -> str:
+    """The gateway stand-in, which serves Gateways of the class `aim-local`; returns its address."""
+    command = aim("gateway", "--port", "0", *kubeconfig(cluster))
+    log = companion("gateway", command, says("gateway", "is ready at"))
+    return re.findall(r"is ready at (\S+)", log.read_text())[0]
 
 
 @pytest.fixture(scope="session")

@@ -14,6 +14,7 @@ SUBCOMMANDS = {
     "cluster": "Run a real Kubernetes control plane on this machine",
     "node": "Run nodes whose containers are processes of this machine",
     "kserve": "Run the real KServe controller for the local cluster",
+    "gateway": "Run a gateway that passes requests on to the pods of the local cluster",
     "kubectl": "Run kubectl against the local cluster",
     "up": "Start a local cluster that knows the kinds of AIM Engine",
     "download": "Download weights from the hub or from S3 into a directory",
