@@ -27,9 +27,9 @@ class Helm:
         """Run Helm; whether it succeeded is for the caller to judge."""
         return subprocess.run([self.program, *arguments], capture_output=True, text=True, check=False)
 
-    def render(self, *settings: str) -> list[dict[str, Any]]:
+    def render(self, *settings: str, namespace: str = "aim-system") -> list[dict[str, Any]]:
         """The objects of an installation with these settings, such as `metrics.port=9443`."""
-        rendered = self.template(settings)
+        rendered = self.template(settings, namespace)
         assert rendered.returncode == 0, rendered.stderr
         return [document for document in yaml.load_all(rendered.stdout, yaml.CSafeLoader) if document]
 
@@ -39,10 +39,10 @@ class Helm:
         assert refused.returncode != 0, f"{settings} is taken"
         return refused.stderr
 
-    def template(self, settings: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    def template(self, settings: Sequence[str], namespace: str = "aim-system") -> subprocess.CompletedProcess[str]:
         options = [option for setting in settings for option in ("--set-json", setting)]
         return self.call(
-            *("template", "aim-engine", str(CHART), "--namespace", "aim-system", "--kube-version", KUBERNETES), *options
+            *("template", "aim-engine", str(CHART), "--namespace", namespace, "--kube-version", KUBERNETES), *options
         )
 
 

@@ -56,12 +56,22 @@ def manifests() -> list[Manifest]:
 async def prepare(cluster: Cluster, kubeconfig: Path) -> None:
     """Apply the operator's account and all roles; write a kubeconfig by which a process has that account's rights."""
     wanted = manifests()
-    async with Client(connections.discover(str(cluster.kubeconfig))) as client:
+    async with administrator(cluster) as client:
         for resource in RESOURCES:
             await _apply(client, resource, [manifest for manifest in wanted if manifest["kind"] == resource.kind])
+    await log_in(cluster, kubeconfig)
+
+
+async def log_in(cluster: Cluster, kubeconfig: Path) -> None:
+    """Write a kubeconfig by which a process has the rights of the operator's account, once these hold."""
+    async with administrator(cluster) as client:
         await _known(client)
         token = await _token(client)
     write_private(kubeconfig, yaml.safe_dump(_content(cluster, token), sort_keys=False).encode())
+
+
+def administrator(cluster: Cluster) -> Client:
+    return Client(connections.discover(str(cluster.kubeconfig)))
 
 
 async def _apply(client: Client, resource: Resource, wanted: list[Manifest]) -> None:
