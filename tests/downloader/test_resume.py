@@ -3,6 +3,7 @@
 import random
 import signal
 import subprocess
+from collections.abc import Mapping
 
 import pytest
 from tests.downloader.stage import Hub, Volume, ended, until
@@ -10,14 +11,19 @@ from tests.downloader.stage import Hub, Volume, ended, until
 MIB = 1024 * 1024
 SIZE = 6 * MIB
 WEIGHTS = {"config.json": b"{}", "model.safetensors": random.Random(7).randbytes(SIZE)}
-SLOW = {"kind": "slow", "path": "*.safetensors", "after": 2 * MIB}
+SLOW = {"kind": "slow", "path": "*.safetensors", "after": MIB // 2}
+HALF = (
+    {"kind": "stall", "path": "*.safetensors", "over": "xet", "beyond": SIZE // 2},
+    {"kind": "stall", "path": "*.safetensors", "over": "http", "after": SIZE // 2},
+)
+"""About half of the bytes come, and then no more: over Xet the pieces of the first half, else half of the one piece."""
 
 
-def started_and_half_done(hub: Hub, volume: Volume, **variables: str) -> "subprocess.Popen[str]":
-    """Start a download of a slow file and wait until some of it is there."""
+def started_and_half_done(hub: Hub, volume: Volume, *faults: Mapping[str, object]) -> "subprocess.Popen[str]":
+    """Start a download that never ends, or meets the given faults, and wait until some of it is there."""
     uri = hub.add("org/name", WEIGHTS)
-    hub.faults(SLOW)
-    process = volume.start(uri, **variables)
+    hub.faults(*(faults or HALF))
+    process = volume.start(uri)
     until(lambda: volume.arrived() >= MIB)
     return process
 
@@ -107,7 +113,7 @@ def test_after_the_last_attempt_what_another_protocol_left_is_dropped_too(hub: H
 
 
 def test_two_downloads_into_one_directory_wait_for_each_other(hub: Hub, hub_volume: Volume) -> None:
-    first = started_and_half_done(hub, hub_volume)
+    first = started_and_half_done(hub, hub_volume, SLOW)
     second = hub_volume.start("hf://org/name")
     assert second.stdout
     assert "waiting for it to end" in second.stdout.readline()

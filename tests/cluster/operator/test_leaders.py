@@ -9,16 +9,19 @@ from typing import Any
 import pytest
 from tests.api_server import ApiServer
 from tests.cluster.operator.proxy import Proxy
-from tests.cluster.operator.stage import PACE, Operator, config, create, is_seen, plural, until
+from tests.cluster.operator.stage import Operator, config, create, is_seen, plural, until
 
 from aim_engine.local.control_plane import Cluster
 
-LEASE_SECONDS = 15 * float(PACE)
+LEASE_SECONDS = 15
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/{}/leases/3be10d2f.eai.amd.com"
 
 
 class Pair:
-    """A leader and its stand-by, each behind a proxy of its own."""
+    """A leader and its stand-by, each behind a proxy of its own.
+
+    Their durations are those of users: on a busy machine a leader with shorter ones would lose its lease by itself.
+    """
 
     def __init__(self, server: ApiServer, namespace: str, proxies: tuple[Proxy, Proxy], directory: Path) -> None:
         self.server, self.namespace = server, namespace
@@ -28,7 +31,7 @@ class Pair:
         self.second = self.start(proxies[1], directory, "second").wait_ready()
 
     def start(self, proxy: Proxy, directory: Path, identity: str) -> Operator:
-        variables = {"AIM_SYSTEM_NAMESPACE": self.namespace, "POD_NAME": identity}
+        variables = {"AIM_SYSTEM_NAMESPACE": self.namespace, "POD_NAME": identity, "AIM_TESTS_PACE": "1"}
         return Operator(proxy.kubeconfig(directory), directory, "--leader-elect", **variables)
 
     def holder(self) -> str:

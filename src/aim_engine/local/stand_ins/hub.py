@@ -160,7 +160,7 @@ class Hub:
         path = f"{revision.repository}/{file.path}"
         seen = Seen(request.method, path, "http", authorized="Authorization" in request.headers)
         self.faults.seen.append(seen)
-        fault = self.faults.strike(path, "http")
+        fault = self.faults.strike(path, "http", place=request.http_range.start or 0)
         if refused := refusal(fault):
             seen.status = refused.status
             return refused

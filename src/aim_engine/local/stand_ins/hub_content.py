@@ -68,7 +68,7 @@ class ContentStore:
         path = file.location.relative_to(self.repositories.root).as_posix()
         seen = Seen(request.method, path, "xet", first, last, status=206)
         self.faults.seen.append(seen)
-        fault = self.faults.strike(path, "xet")
+        fault = self.faults.strike(path, "xet", place=index * chunks_per_xorb(file) * CHUNK)
         if refused := refusal(fault):
             seen.status = refused.status
             return refused

@@ -25,6 +25,8 @@ class Fault(msgspec.Struct):
     """`http` for plain downloads, `xet` for the content store, `api` for questions about a repository, `*` for all."""
     after: int = 0
     """How many bytes of the answer arrive first; for `slow` the bytes per second."""
+    beyond: int = 0
+    """Only answers that begin at this byte of the file or behind it."""
     status: int = 429
     headers: dict[str, str] = {}
     times: int | None = None
@@ -52,10 +54,11 @@ class Faults:
     active: list[Fault] = field(default_factory=list[Fault])
     seen: list[Seen] = field(default_factory=list[Seen])
 
-    def strike(self, path: str, over: str) -> Fault | None:
-        """Return the fault that hits this request, and count it."""
+    def strike(self, path: str, over: str, place: int = 0) -> Fault | None:
+        """Return the fault that hits this request for the bytes from `place` on, and count it."""
         for fault in self.active:
-            if fault.over in (over, "*") and fnmatch.fnmatch(path, fault.path) and fault.times != 0:
+            meant = fault.over in (over, "*") and fnmatch.fnmatch(path, fault.path) and place >= fault.beyond
+            if meant and fault.times != 0:
                 if fault.times is not None:
                     fault.times -= 1
                 return fault
