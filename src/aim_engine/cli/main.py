@@ -16,7 +16,9 @@ SUBCOMMANDS = {
     "kserve": "Run the real KServe controller for the local cluster",
     "gateway": "Run a gateway that passes requests on to the pods of the local cluster",
     "kubectl": "Run kubectl against the local cluster",
-    "up": "Start a local cluster that knows the kinds of AIM Engine",
+    "up": "Run everything on this machine, with a sample service that answers",
+    "down": "End what `aim up` runs",
+    "status": "Say what `aim up` runs, and how its services are",
     "download": "Download weights from the hub or from S3 into a directory",
     "crds": "Print or write the CustomResourceDefinitions",
 }

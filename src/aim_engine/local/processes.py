@@ -82,8 +82,8 @@ class Child:
 class Crew:
     """Children of which every one has to live; see `crew`."""
 
-    def __init__(self, group: asyncio.TaskGroup) -> None:
-        self._group = group
+    def __init__(self, group: asyncio.TaskGroup, *, together: bool) -> None:
+        self._group, self._together = group, together
         self._children: list[Child] = []
         self._leaving = False
 
@@ -95,8 +95,10 @@ class Crew:
         return child
 
     async def stop(self, *, grace: float) -> None:
-        """End all children, the youngest first."""
+        """End all children, the youngest first or all at once."""
         self._leaving = True
+        if self._together:
+            await asyncio.gather(*(child.stop(grace=grace) for child in self._children))
         for child in reversed(self._children):
             await child.stop(grace=grace)
 
@@ -107,14 +109,15 @@ class Crew:
 
 
 @asynccontextmanager
-async def crew(*, grace: float) -> AsyncGenerator[Crew]:
-    """Children that end with the block, the youngest first; if one ends before, the block is left with its last words.
+async def crew(*, grace: float, together: bool = False) -> AsyncGenerator[Crew]:
+    """Children that end with the block; if one ends before, the block is left with its last words.
 
-    With `grace` 0 they are killed, otherwise each one gets SIGTERM and that many seconds.
+    With `grace` 0 they are killed, otherwise each one gets SIGTERM and that many seconds. The youngest goes first,
+    unless they go `together`.
     """
     try:
         async with asyncio.TaskGroup() as group:
-            members = Crew(group)
+            members = Crew(group, together=together)
             try:
                 yield members
             finally:

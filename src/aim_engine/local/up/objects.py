@@ -1,0 +1,95 @@
+"""What is in the cluster before anybody asks for anything, as an installation brings it, and the sample."""
+
+from typing import Final
+
+from aim_engine.api import names
+from aim_engine.kube.client import Client
+from aim_engine.kube.errors import Conflict
+from aim_engine.kube.resource import Resource
+from aim_engine.local.demo.publish import IMAGES
+from aim_engine.local.node import claims
+from aim_engine.objects import Key, Manifest
+
+MANAGER: Final = "aim-up"
+SYSTEM_NAMESPACE: Final = "aim-system"
+GATEWAY: Final = Key(SYSTEM_NAMESPACE, "aim-gateway")
+SAMPLE: Final = Key("default", "demo")
+
+NAMESPACES = Resource("", "v1", "namespaces", "Namespace", namespaced=False)
+CLUSTER_ROLES = Resource("rbac.authorization.k8s.io", "v1", "clusterroles", "ClusterRole", namespaced=False)
+GATEWAY_CLASSES = Resource("gateway.networking.k8s.io", "v1", "gatewayclasses", "GatewayClass", namespaced=False)
+GATEWAYS = Resource("gateway.networking.k8s.io", "v1", "gateways", "Gateway")
+CLUSTER_CONFIGS = Resource(
+    names.GROUP, names.VERSION, "aimclusterruntimeconfigs", "AIMClusterRuntimeConfig", namespaced=False
+)
+SERVICES = Resource(names.GROUP, names.VERSION, "aimservices", "AIMService")
+ARTIFACTS = Resource(names.GROUP, names.VERSION, "aimartifacts", "AIMArtifact")
+
+UPDATERS: Final = {"artifact": "aimartifacts", "modelcache": "aimmodelcaches"}
+"""Kind of download object -> its plural; its pods report their progress by a role of their own."""
+
+
+async def install(client: Client, *, gateway: bool, hub: str | None) -> bool:
+    """Bring the cluster to where an installation has it; say whether its default settings are ours.
+
+    What somebody else changed in them stays.
+    """
+    await client.apply(NAMESPACES, _named("v1", "Namespace", SYSTEM_NAMESPACE), manager=MANAGER, force=True)
+    await client.apply(claims.CLASSES, claims.storage_class(), manager=MANAGER, force=True)
+    for kind, plural in UPDATERS.items():
+        await client.apply(CLUSTER_ROLES, status_updater(kind, plural), manager=MANAGER, force=True)
+    if gateway:
+        await client.apply(GATEWAYS, gateway_object(), manager=MANAGER, force=True)
+    try:
+        await client.apply(CLUSTER_CONFIGS, default_config(gateway=gateway, hub=hub), manager=MANAGER)
+    except Conflict:
+        return False
+    return True
+
+
+def status_updater(kind: str, plural: str) -> Manifest:
+    rule = {"apiGroups": [names.GROUP], "resources": [f"{plural}/status"], "verbs": ["get", "patch", "update"]}
+    role = _named("rbac.authorization.k8s.io/v1", "ClusterRole", f"aim-engine-{kind}-status-updater")
+    return {**role, "rules": [rule]}
+
+
+def gateway_object() -> Manifest:
+    return {
+        "apiVersion": GATEWAYS.api_version,
+        "kind": "Gateway",
+        "metadata": {"name": GATEWAY.name, "namespace": GATEWAY.namespace},
+        "spec": {
+            "gatewayClassName": "local",
+            "listeners": [
+                {"name": "http", "protocol": "HTTP", "port": 80, "allowedRoutes": {"namespaces": {"from": "All"}}}
+            ],
+        },
+    }
+
+
+def default_config(*, gateway: bool, hub: str | None) -> Manifest:
+    """The runtime config that objects have which name none: routes at the gateway, weights from the hub stand-in."""
+    reference = {"name": GATEWAY.name, "namespace": GATEWAY.namespace}
+    routing = {
+        "enabled": True,
+        "gatewayRef": reference,
+        "pathTemplate": "/{.metadata.namespace}/{.metadata.name}",
+    }
+    spec: Manifest = {"storage": {"defaultStorageClassName": claims.CLASS}}
+    spec |= {"routing": routing} if gateway else {}
+    spec |= {"env": [{"name": "HF_ENDPOINT", "value": hub}]} if hub else {}
+    return {**_named(names.API_VERSION, "AIMClusterRuntimeConfig", "default"), "spec": spec}
+
+
+def sample() -> Manifest:
+    """The service that a first start makes."""
+    return {
+        "apiVersion": names.API_VERSION,
+        "kind": "AIMService",
+        "metadata": {"name": SAMPLE.name, "namespace": SAMPLE.namespace},
+        "spec": {"model": {"image": IMAGES[0].name}, "caching": {"mode": "Shared"}},
+    }
+
+
+def _named(api_version: str, kind: str, name: str) -> Manifest:
+    return {"apiVersion": api_version, "kind": kind, "metadata": {"name": name}}
