@@ -217,14 +217,14 @@ async def _ready(sign: str, program: Program) -> None:
 
 
 async def stop(directory: Path) -> bool:
-    """Take down what runs in `directory`; say whether anything did."""
+    """Take down what runs in `directory`; say whether anything did. Nothing of it is left when this returns."""
     files = UpFiles(directory)
     was_up = locks.is_held(files.lock)
     if was_up:
-        _end(files)
         try:
             async with asyncio.timeout(DOWN_SECONDS):
                 while locks.is_held(files.lock):
+                    await _ended(files.lock.read_text())
                     await asyncio.sleep(POLL_SECONDS)
         except TimeoutError:
             process = files.lock.read_text()
@@ -232,11 +232,22 @@ async def stop(directory: Path) -> bool:
     return await control_plane.stop(directory) or was_up
 
 
-def _end(files: UpFiles) -> None:
-    process = files.lock.read_text()
-    if process:
-        with suppress(ProcessLookupError):
-            os.kill(int(process), signal.SIGTERM)
+async def _ended(process: str) -> None:
+    """Tell a process to end, if it has said by now which one it is, and wait until it has."""
+    if not process:
+        return
+    with suppress(ProcessLookupError):
+        descriptor = os.pidfd_open(int(process))
+        try:
+            signal.pidfd_send_signal(descriptor, signal.SIGTERM)
+            gone, loop = asyncio.Event(), asyncio.get_running_loop()
+            loop.add_reader(descriptor, gone.set)
+            try:
+                await gone.wait()
+            finally:
+                loop.remove_reader(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def _kept(files: UpFiles, wish: Wish) -> Kept:
