@@ -38,6 +38,12 @@ POLL_SECONDS = 0.1
 WATCH_SECONDS = 1.0
 FIRST_PORT = 8080
 CONTROL_PLANE = "control plane"
+GROUPS = {
+    "kserve": foreign_crds.KSERVE_GROUPS,
+    "gateway": foreign_crds.GATEWAY_GROUPS,
+    "autoscaler": foreign_crds.AUTOSCALER_GROUPS,
+}
+"""Part -> the API groups it brings; who leaves it out installs a real one, with its own."""
 
 
 async def run(wish: Wish, crds: Path, tell: Tell) -> None:
@@ -165,11 +171,11 @@ class _Start:
         return next(port for port in wanted if _is_free(port))
 
     def _crds(self, ours: Path) -> Callable[[], Awaitable[Sequence[Path]]]:
-        """Finds the CRDs that the parts need: ours, and those of other projects unless none of them is wanted."""
+        """Finds the CRDs that the parts need: ours, and those that the others of the parts bring."""
 
         async def find() -> Sequence[Path]:
-            foreign = {"kserve", "gateway", "autoscaler"} - self._wish.without
-            return (ours, *(await foreign_crds.paths() if foreign else ()))
+            groups = [group for part, some in GROUPS.items() if part not in self._wish.without for group in some]
+            return (ours, *(await foreign_crds.paths(groups=groups) if groups else ()))
 
         return find
 
