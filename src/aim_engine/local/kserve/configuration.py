@@ -22,9 +22,7 @@ SETTINGS: Final[dict[str, dict[str, Any]]] = {
         "domainTemplate": "{{ .Name }}-{{ .Namespace }}.{{ .IngressDomain }}",
         "urlScheme": "http",
     },
-    "inferenceService": {
-        "resource": {"cpuRequest": "1", "cpuLimit": "1", "memoryRequest": "2Gi", "memoryLimit": "2Gi"},
-    },
+    "inferenceService": {"resource": {}},  # as an installation for us has it: requests and limits are the operator's
     "autoscaler": {"scaleUpStabilizationWindowSeconds": "0", "scaleDownStabilizationWindowSeconds": "300"},
     "opentelemetryCollector": {
         "scrapeInterval": "5s",
@@ -43,7 +41,7 @@ SETTINGS: Final[dict[str, dict[str, Any]]] = {
     "agent": {"image": "kserve/agent:latest", **_SMALL},
     "router": {"image": "kserve/router:latest", "imagePullPolicy": "IfNotPresent", **_SMALL},
 }
-"""The keys and values are those that KServe ships, apart from the first two."""
+"""The keys and values are those that KServe ships, apart from the first three."""
 
 
 def namespace() -> Manifest:

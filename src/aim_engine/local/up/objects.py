@@ -1,4 +1,7 @@
-"""What is in the cluster before anybody asks for anything, as an installation brings it, and the sample."""
+"""What is in the cluster before anybody asks for anything: storage, a gateway and the default settings; and the sample.
+
+The operator's account and the roles come out of the installation manifest, see `aim_engine.local.installation`.
+"""
 
 from typing import Final
 
@@ -6,18 +9,16 @@ from aim_engine.api import names
 from aim_engine.kube.client import Client
 from aim_engine.kube.errors import Conflict
 from aim_engine.kube.resource import Resource
+from aim_engine.local import installation
 from aim_engine.local.demo.publish import IMAGES
 from aim_engine.local.node import claims
 from aim_engine.objects import Key, Manifest
 
 MANAGER: Final = "aim-up"
-SYSTEM_NAMESPACE: Final = "aim-system"
-GATEWAY: Final = Key(SYSTEM_NAMESPACE, "aim-gateway")
+GATEWAY: Final = Key(installation.NAMESPACE, "aim-gateway")
 SAMPLE: Final = Key("default", "demo")
 
 NAMESPACES = Resource("", "v1", "namespaces", "Namespace", namespaced=False)
-CLUSTER_ROLES = Resource("rbac.authorization.k8s.io", "v1", "clusterroles", "ClusterRole", namespaced=False)
-GATEWAY_CLASSES = Resource("gateway.networking.k8s.io", "v1", "gatewayclasses", "GatewayClass", namespaced=False)
 GATEWAYS = Resource("gateway.networking.k8s.io", "v1", "gateways", "Gateway")
 CLUSTER_CONFIGS = Resource(
     names.GROUP, names.VERSION, "aimclusterruntimeconfigs", "AIMClusterRuntimeConfig", namespaced=False
@@ -25,19 +26,11 @@ CLUSTER_CONFIGS = Resource(
 SERVICES = Resource(names.GROUP, names.VERSION, "aimservices", "AIMService")
 ARTIFACTS = Resource(names.GROUP, names.VERSION, "aimartifacts", "AIMArtifact")
 
-UPDATERS: Final = {"artifact": "aimartifacts", "modelcache": "aimmodelcaches"}
-"""Kind of download object -> its plural; its pods report their progress by a role of their own."""
-
 
 async def install(client: Client, *, gateway: bool, hub: str | None) -> bool:
-    """Bring the cluster to where an installation has it; say whether its default settings are ours.
-
-    What somebody else changed in them stays.
-    """
-    await client.apply(NAMESPACES, _named("v1", "Namespace", SYSTEM_NAMESPACE), manager=MANAGER, force=True)
+    """Put everything there; say whether the default settings are ours: what somebody else changed in them stays."""
+    await client.apply(NAMESPACES, _named("v1", "Namespace", installation.NAMESPACE), manager=MANAGER, force=True)
     await client.apply(claims.CLASSES, claims.storage_class(), manager=MANAGER, force=True)
-    for kind, plural in UPDATERS.items():
-        await client.apply(CLUSTER_ROLES, status_updater(kind, plural), manager=MANAGER, force=True)
     if gateway:
         await client.apply(GATEWAYS, gateway_object(), manager=MANAGER, force=True)
     try:
@@ -45,12 +38,6 @@ async def install(client: Client, *, gateway: bool, hub: str | None) -> bool:
     except Conflict:
         return False
     return True
-
-
-def status_updater(kind: str, plural: str) -> Manifest:
-    rule = {"apiGroups": [names.GROUP], "resources": [f"{plural}/status"], "verbs": ["get", "patch", "update"]}
-    role = _named("rbac.authorization.k8s.io/v1", "ClusterRole", f"aim-engine-{kind}-status-updater")
-    return {**role, "rules": [rule]}
 
 
 def gateway_object() -> Manifest:

@@ -2,11 +2,12 @@
 
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from ipaddress import IPv4Network
 from pathlib import Path
 from typing import NamedTuple
 
+from aim_engine.local import binaries, installation
 from aim_engine.local.control_plane import Cluster
 from aim_engine.local.demo.publish import REGISTRY
 
@@ -42,6 +43,10 @@ class Site(NamedTuple):
         """Where services are reached."""
         return None if "gateway" in self.without else f"http://localhost:{self.port}"
 
+    @property
+    def operator_kubeconfig(self) -> Path:
+        return self.directory / "operator.kubeconfig"
+
     def address(self, number: int) -> str:
         """One of the first 256 addresses of the cluster's network; the control plane has the first."""
         return str(IPv4Network(self.cluster.network)[number])
@@ -56,6 +61,8 @@ class Part(NamedTuple):
     ready: str | Callable[[Site], str]
     """What its log says when it is ready, or the address that answers then."""
     environment: Callable[[Site], Mapping[str, str]] | None = None
+    prepare: Callable[[Site], Awaitable[None]] | None = None
+    """What has to be there before it starts."""
     log: str = ""
     """The name of its log, if that is not its own."""
 
@@ -85,14 +92,25 @@ def _gateway(site: Site) -> Sequence[str]:
     return _aim("gateway", "--port", str(site.port))(site)
 
 
+async def _kserve(site: Site) -> None:  # noqa: ARG001
+    """Build it, where that can be told; it takes some minutes, once."""
+    await binaries.find("kserve")
+
+
+async def _installation(site: Site) -> None:
+    """Give the operator its account, so that it has the same rights here as on a real cluster."""
+    await installation.prepare(site.cluster, site.operator_kubeconfig)
+
+
 def _operator(site: Site) -> Sequence[str]:
-    return _aim(
-        "operator",
+    flags = (
+        f"--kubeconfig={site.operator_kubeconfig}",
         f"--health-probe-bind-address={site.address(4)}:{PROBE_PORT}",
         f"--metrics-bind-address={site.address(4)}:{METRICS_PORT}",
         "--metrics-secure=false",
         "--zap-encoder=console",
-    )(site)
+    )
+    return (sys.executable, "-P", "-m", "aim_engine", "operator", *flags)
 
 
 def _probe(site: Site) -> str:
@@ -110,7 +128,7 @@ PARTS = (
     Part("hub", "Hugging Face hub, stand-in", _stand_in("hub", "hub", 2, HUB_PORT), ready='"hub"'),
     Part("registry", "registry, stand-in", _stand_in("registry", "registry", 3, REGISTRY_PORT), ready='"registry"'),
     Part("node", "nodes", _node, ready="Nodes are ready"),
-    Part("kserve", "KServe", _aim("kserve"), ready="is ready", log="kserve-start"),
+    Part("kserve", "KServe", _aim("kserve"), ready="is ready", prepare=_kserve, log="kserve-start"),
     Part("gateway", "gateway, stand-in", _gateway, ready="is ready"),
     Part("autoscaler", "autoscaler, stand-in", _aim("autoscaler"), ready="is ready"),
     Part(
@@ -119,6 +137,7 @@ PARTS = (
         _operator,
         ready=_probe,
         environment=_mirrors,
+        prepare=_installation,
     ),
 )
 """In the order in which they start."""

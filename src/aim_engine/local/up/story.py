@@ -15,7 +15,7 @@ from aim_engine.local.up.objects import ARTIFACTS, SERVICES
 from aim_engine.objects import Condition, Key
 
 POLL_SECONDS = 0.3
-SETTLED_SECONDS = 300.0
+SETTLED_SECONDS = 120.0
 """How long a service may stand still before somebody wants to know why."""
 
 STEPS: Mapping[str, str] = {

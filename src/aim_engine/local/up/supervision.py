@@ -125,10 +125,10 @@ class _Start:
         return True
 
     async def _part(self, part: Part, site: Site, crew: Crew) -> None:
-        if part.name == "kserve":
-            with progress.heard_by(lambda line: self._tell(events.Part(part.name, "working", line))):
-                await binaries.find("kserve")
-        self._tell(events.Part(part.name, "working", "starting"))
+        with progress.heard_by(lambda line: self._tell(events.Part(part.name, "working", line))):
+            self._tell(events.Part(part.name, "working", "starting"))
+            if part.prepare:
+                await part.prepare(site)
         program = Program(
             name=part.title,
             arguments=part.arguments(site),
