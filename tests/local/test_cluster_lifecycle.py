@@ -67,12 +67,6 @@ def test_state_lasts_from_stop_to_start_and_that_of_an_ephemeral_cluster_does_no
     assert authority(Path(kubeconfig)) == trusted
 
 
-def test_up_gives_a_cluster_that_knows_our_kinds_and_may_be_repeated(directory: Path) -> None:
-    for _ in range(2):
-        assert "with the kinds of AIM Engine" in aim("up", directory=directory)
-    assert "aimservices" in aim("kubectl", "api-resources", "--api-group=aim.eai.amd.com", directory=directory)
-
-
 async def test_two_clusters_run_side_by_side(cluster: Cluster, api_server: ApiServer, directory: Path) -> None:
     async with control_plane.running(directory) as second:
         assert second.network != cluster.network

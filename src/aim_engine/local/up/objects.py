@@ -12,6 +12,7 @@ from aim_engine.kube.resource import Resource
 from aim_engine.local import installation
 from aim_engine.local.demo.publish import IMAGES
 from aim_engine.local.node import claims
+from aim_engine.local.stand_ins.gateway.objects import CLASS, GATEWAYS
 from aim_engine.objects import Key, Manifest
 
 MANAGER: Final = "aim-up"
@@ -19,7 +20,6 @@ GATEWAY: Final = Key(installation.NAMESPACE, "aim-gateway")
 SAMPLE: Final = Key("default", "demo")
 
 NAMESPACES = Resource("", "v1", "namespaces", "Namespace", namespaced=False)
-GATEWAYS = Resource("gateway.networking.k8s.io", "v1", "gateways", "Gateway")
 CLUSTER_CONFIGS = Resource(
     names.GROUP, names.VERSION, "aimclusterruntimeconfigs", "AIMClusterRuntimeConfig", namespaced=False
 )
@@ -46,7 +46,7 @@ def gateway_object() -> Manifest:
         "kind": "Gateway",
         "metadata": {"name": GATEWAY.name, "namespace": GATEWAY.namespace},
         "spec": {
-            "gatewayClassName": "local",
+            "gatewayClassName": CLASS,
             "listeners": [
                 {"name": "http", "protocol": "HTTP", "port": 80, "allowedRoutes": {"namespaces": {"from": "All"}}}
             ],
