@@ -130,7 +130,7 @@ def test_everything_that_is_imported_is_installed_with_the_package() -> None:
         for file in (ROOT / "src" / "aim_engine" / folder).rglob("*.py"):
             if folder or "downloader" not in file.parts:
                 for package in imported(file):
-                    assert {name.lower() for name in provided[package]} & names, f"{file}: {package}"
+                    assert {name.lower().replace("_", "-") for name in provided[package]} & names, f"{file}: {package}"
 
 
 def imported(file: Path) -> set[str]:
