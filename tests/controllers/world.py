@@ -108,11 +108,13 @@ class World:
     def drop(self, kind: str, name: str, api_version: str = "aim.eai.amd.com/v1alpha1") -> None:
         self.cluster.informer(api_version, kind).store.drop(Key(NAMESPACE, name))
 
-    async def look(self, concept: Concept[Any, Any, Any], name: str, now: datetime = NOW) -> Look:
+    async def look(
+        self, concept: Concept[Any, Any, Any], name: str, now: datetime = NOW, namespace: str = NAMESPACE
+    ) -> Look:
         """One look at an object, with the status that would be stored."""
         executor = Executor(self.client, self.cluster, Applier(self.client))
         pipeline = Pipeline(concept, executor, Recorder(self.client))
-        item = concept.informer(self.cluster).store.get(Key(NAMESPACE, name))
+        item = concept.informer(self.cluster).store.get(Key(namespace, name))
         assert item is not None, f"there is no {concept.resource.kind} {name}"
         walk = await pipeline.look(item, now)
         settled = transitions.settle(walk.judgement.notes, stored_conditions(item), item.metadata.generation, now)
