@@ -8,6 +8,8 @@ from tests.controllers.world import NAMESPACE, Look, World
 from aim_engine.api.foreign import Event
 from aim_engine.controllers.service.concept import SERVICES
 from aim_engine.core import naming
+from aim_engine.kube.informer import Informer
+from aim_engine.kube.store import Change
 from aim_engine.objects import Manifest
 
 GROUP = {"apiVersion": "aim.eai.amd.com/v1alpha1"}
@@ -216,8 +218,10 @@ def stage(*objects: Manifest, kserve: bool = True, gateway: bool = True, logs: A
     return world
 
 
-def say(world: World, kind: str, name: str, reason: str, message: str, **more: Any) -> None:
-    """Have somebody tell an Event about an object."""
+def say(
+    world: World, kind: str, name: str, reason: str, message: str, **more: Any
+) -> tuple[Informer[Event], Change[Event]]:
+    """Have somebody tell an Event about an object; where it is stored, and the change that makes."""
     informers = {
         "Pod": world.cluster.pod_events,
         "InferenceService": world.cluster.inference_service_events,
@@ -233,7 +237,9 @@ def say(world: World, kind: str, name: str, reason: str, message: str, **more: A
         "lastTimestamp": "2026-01-01T11:30:00Z",
         **more,
     }
-    informers[kind].store.put(msgspec.convert(event, Event))
+    change = informers[kind].store.put(msgspec.convert(event, Event))
+    assert change is not None
+    return informers[kind], change
 
 
 async def look(*objects: Manifest, **more: Any) -> Look:
