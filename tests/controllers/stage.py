@@ -92,12 +92,23 @@ class Peer:
 
 
 @dataclass
+class Clock:
+    """Tells the time that a test has set."""
+
+    now: datetime = NOW
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+@dataclass
 class Stage:
     """What a test looks at."""
 
     peer: Peer
     pipeline: Pipeline[Any, Any, Any]
     recorder: Recorder
+    clock: Clock
 
     def put(self, version: int = 1, *, spec: bool = True, **metadata: Any) -> None:
         """Have the store know the object like this."""
@@ -176,10 +187,11 @@ async def staged(about: Concept[Any, Any, Any]) -> AsyncGenerator[Stage]:
                 Executor(client, Cluster(client, "aim-system", registry), Applier(client)),
                 Recorder(client),
             )
-            pipeline = Pipeline(about, executor, recorder, Timings(), clock=lambda: NOW)
+            clock = Clock()
+            pipeline = Pipeline(about, executor, recorder, Timings(), clock=clock)
             async with asyncio.TaskGroup() as group:
                 writing = group.create_task(recorder.run())
-                yield Stage(peer, pipeline, recorder)
+                yield Stage(peer, pipeline, recorder, clock)
                 writing.cancel()
     finally:
         await runner.cleanup()

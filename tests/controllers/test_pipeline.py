@@ -1,6 +1,7 @@
 """One pass over one object: finalizers, writes that fail, a status that somebody else changed, what users hear."""
 
 import asyncio
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -151,6 +152,18 @@ async def test_the_second_pass_over_the_same_world_writes_and_tells_nothing() ->
         await stage.reconcile()
         events, writes = await stage.events(), len(stage.peer.told)
         assert await stage.reconcile() is None
+        assert (await stage.events(), len(stage.peer.told)) == (events, writes)
+
+
+@pytest.mark.parametrize("jump", [timedelta(days=-400), timedelta(hours=-1), timedelta(days=400)], ids=str)
+async def test_a_clock_that_jumps_writes_and_tells_nothing(jump: timedelta) -> None:
+    missing = missing_upstream("ConfigNotFound", "RuntimeConfig x not found")
+    async with staged(concept(READY, Component(name="Config", problems=(missing,)))) as stage:
+        stage.put()
+        await stage.reconcile()
+        events, writes = await stage.events(), len(stage.peer.told)
+        stage.clock.now += jump
+        assert await stage.reconcile() == 60.0
         assert (await stage.events(), len(stage.peer.told)) == (events, writes)
 
 

@@ -217,6 +217,7 @@ def test_parents_turn_true_on_recovery_and_stay() -> None:
         pytest.param(None, Category.INFRASTRUCTURE, "True", "Ready", id="just now"),
         pytest.param(9.9, Category.INFRASTRUCTURE, "True", "Ready", id="still inside the grace period"),
         pytest.param(10, Category.INFRASTRUCTURE, "False", "Degraded", id="grace is over at its end"),
+        pytest.param(-3600, Category.INFRASTRUCTURE, "False", "Degraded", id="a clock set back does not prolong it"),
         pytest.param(None, Category.UNKNOWN, "False", "Degraded", id="unknown errors get no grace"),
     ],
 )

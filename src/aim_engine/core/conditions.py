@@ -101,10 +101,13 @@ def decide(components: Sequence[Component]) -> Decision:
 
 
 def _in_grace(reachable: Condition | None, now: datetime, grace: timedelta) -> bool:
-    """Whether things have been out of reach for less than the grace period; they may be so only since now."""
+    """Whether things have been out of reach for less than the grace period; they may be so only since now.
+
+    A clock that was set back does not make it longer.
+    """
     if reachable is None or reachable.status != "False" or reachable.last_transition_time is None:
         return True
-    return now - reachable.last_transition_time < grace
+    return abs(now - reachable.last_transition_time) < grace
 
 
 def _reachability(problems: Sequence[Problem], before: Mapping[str, Condition]) -> list[Note]:

@@ -1,8 +1,13 @@
-"""Stands for KServe and a gateway in a benchmark: an idle pod for every InferenceService, and a word on every route."""
+"""Stands for KServe and a gateway: an idle pod for every InferenceService, and a good word on every route.
+
+As a program, for one namespace: `python -m tests.serving KUBECONFIG NAMESPACE`.
+"""
 
 import asyncio
+import sys
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import msgspec
 
@@ -13,6 +18,7 @@ from aim_engine.kube.client import Client
 from aim_engine.kube.controller import Controller, Wake
 from aim_engine.kube.events import Recorder
 from aim_engine.kube.informer import Informer
+from aim_engine.kube.kubeconfig import from_kubeconfig
 from aim_engine.kube.runtime import Runtime
 from aim_engine.kube.selection import Selection
 from aim_engine.kube.store import Change
@@ -30,13 +36,15 @@ ACCEPTED: Manifest = {
 
 
 class Serving:
-    """Two small controllers; `ready` are the InferenceServices whose pod runs."""
+    """Two small controllers, for one namespace or for all."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, namespace: str = "") -> None:
         self.client = client
-        self.services = Informer(client, INFERENCE_SERVICES, InferenceService)
-        self.routes = Informer(client, ROUTES, HTTPRoute)
-        self.pods = Informer(client, PODS, Pod, selection=Selection(labels=names.LABEL_INFERENCE_SERVICE))
+        here = Selection(namespace)
+        self.services = Informer(client, INFERENCE_SERVICES, InferenceService, selection=here)
+        self.routes = Informer(client, ROUTES, HTTPRoute, selection=here)
+        pods = Selection(namespace, labels=names.LABEL_INFERENCE_SERVICE)
+        self.pods = Informer(client, PODS, Pod, selection=pods)
         wakes = [Wake(self.pods, served)]
         self.controllers = (
             Controller("kserve", self.services, self.serve, wakes=wakes),
@@ -63,9 +71,9 @@ class Serving:
 
 
 @asynccontextmanager
-async def running(client: Client) -> AsyncGenerator[None]:
+async def running(client: Client, namespace: str = "") -> AsyncGenerator[None]:
     """Serve while a block runs."""
-    parts = Serving(client)
+    parts = Serving(client, namespace)
     informers = (parts.services, parts.routes, parts.pods)
     runtime = Runtime(informers=informers, controllers=parts.controllers, recorder=Recorder(client))
     stop = asyncio.Event()
@@ -104,3 +112,12 @@ def idle_pod(service: InferenceService) -> Manifest:
             "containers": [{"name": "kserve-container", "image": "registry.k8s.io/pause:3.10"}],
         },
     }
+
+
+async def main(kubeconfig: str, namespace: str) -> None:
+    async with Client(from_kubeconfig([Path(kubeconfig)])) as client, running(client, namespace):
+        await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    asyncio.run(main(*sys.argv[1:]))
