@@ -16,8 +16,12 @@ from aim_engine.cli import operator
 from aim_engine.controllers import pipeline
 from aim_engine.core import discovery, downloads
 from aim_engine.kube.timings import Timings
+from aim_engine.registry.limits import Limits
 
 WEIGHTS = dataclasses.replace(downloads.Timings() * 0.01, again=timedelta(seconds=1))
+REGISTRIES = Limits(
+    request=8.0, connect=5.0, retry_pauses=(0.1, 0.3), answer_lifetime=6.0, failure_lifetime=0.5, rate_limit_pause=6.0
+)
 TEMPLATES = msgspec.structs.replace(discovery.Timings() * 0.04, patience=timedelta(seconds=4))
 
 
@@ -25,7 +29,7 @@ def main() -> None:
     told = settings.read(sys.argv[1:], os.environ, f"test-{os.getpid()}")
     pace = float(os.environ.get("AIM_TESTS_PACE", "0.1"))
     passes = dataclasses.replace(pipeline.Timings().scaled(pace), weights=WEIGHTS, templates=TEMPLATES)
-    operator.run(told, Timings().scaled(pace), passes)
+    operator.run(told, Timings().scaled(pace), passes, REGISTRIES)
 
 
 if __name__ == "__main__":

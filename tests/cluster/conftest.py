@@ -16,6 +16,7 @@ import pytest
 from tests.api_server import ApiServer
 from tests.cluster.weights import Weights
 from tests.conftest import DIRECTORY, OWNER, run
+from tests.internet import Internet
 
 from aim_engine.local.control_plane import Cluster
 from aim_engine.local.installation import prepare
@@ -41,13 +42,25 @@ def installation(cluster: Cluster) -> Path:
 
 
 @pytest.fixture(scope="session")
-def operator(installation: Path) -> Path:
+def internet() -> Internet:
+    """What the operator of this run finds outside: Docker Hub and GitHub, and nothing else."""
+    directory = Path(os.environ[DIRECTORY])
+    command = [sys.executable, "-m", "tests.internet", str(directory)]
+    companion("internet", command, (directory / "internet.json").exists)
+    return Internet.at(directory)
+
+
+@pytest.fixture(scope="session")
+def operator(installation: Path, internet: Internet) -> Path:
     """The operator on the cluster of this run, with the rights an installation gives it, ready; returns its log.
 
     A right that it lacks fails the run, see tests/conftest.py.
     """
     port = free_port()
-    command = [sys.executable, "-m", "tests.fast_operator", f"--health-probe-bind-address=127.0.0.1:{port}"]
+    outside = [f"HTTPS_PROXY={internet.proxy}", "NO_PROXY=127.0.0.1"]
+    registries = [f"AIM_REGISTRY_CA_FILE={internet.ca_file}", f"AIM_REGISTRY_MIRRORS={internet.mirror}"]
+    program = ["env", *outside, *registries, sys.executable, "-m", "tests.fast_operator"]
+    command = [*program, f"--health-probe-bind-address=127.0.0.1:{port}"]
     rights = ["--kubeconfig", str(installation)]
     return companion("operator", [*command, *rights], lambda: answers(f"http://127.0.0.1:{port}/readyz"))
 

@@ -61,19 +61,29 @@ class Pusher:
         types: Mapping[str, str] = OCI,
     ) -> Pushed:
         """An image of one platform; without a tag it is only there by its digest."""
+        return await self.manifest(repository, tag, await self._image(repository, labels, architecture, types))
+
+    async def tags(self, repository: str, tags: Sequence[str], labels: Mapping[str, str]) -> None:
+        """One image under many tags."""
+        manifest = await self._image(repository, labels, "amd64", OCI)
+        for tag in tags:
+            await self.manifest(repository, tag, manifest)
+
+    async def _image(
+        self, repository: str, labels: Mapping[str, str] | None, architecture: str, types: Mapping[str, str]
+    ) -> dict[str, Any]:
         config = {
             "os": "linux",
             "architecture": architecture,
             "config": {"Labels": dict(labels)} if labels is not None else {},
             "rootfs": {"type": "layers", "diff_ids": [digest(EMPTY_TAR)]},
         }
-        manifest = {
+        return {
             "schemaVersion": 2,
             "mediaType": types["manifest"],
             "config": await self._blob(repository, types["config"], json.dumps(config).encode()),
             "layers": [await self._blob(repository, types["layer"], LAYER)],
         }
-        return await self.manifest(repository, tag, manifest)
 
     async def index(
         self,

@@ -71,8 +71,10 @@ def _address(process: subprocess.Popen[bytes], log: Path) -> str:
 class Authority:
     """A certificate authority and what it signs: server certificates and tokens."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, *hosts: str) -> None:
+        """The server certificate is for 127.0.0.1 and these hosts."""
         directory.mkdir(parents=True)
+        self._hosts = hosts
         self.key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
         self.certificate = self._sign("test authority", self.key.public_key(), authority=True)
         self.ca_file = directory / "ca.pem"
@@ -118,7 +120,8 @@ class Authority:
             .add_extension(x509.BasicConstraints(ca=authority, path_length=None), critical=True)
         )
         if not authority:
-            names = [x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
+            address = x509.IPAddress(ipaddress.ip_address("127.0.0.1"))
+            names = [address, *(x509.DNSName(host) for host in self._hosts)]
             builder = builder.add_extension(x509.SubjectAlternativeName(names), critical=False)
         return builder.sign(self.key, hashes.SHA256())
 

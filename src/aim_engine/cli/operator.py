@@ -11,6 +11,7 @@ import click
 if TYPE_CHECKING:
     from aim_engine.controllers.pipeline import Timings as PipelineTimings
     from aim_engine.kube.timings import Timings
+    from aim_engine.registry.limits import Limits
     from aim_engine.settings import Settings
 
 
@@ -44,7 +45,12 @@ def command(arguments: tuple[str, ...]) -> None:
     run(told)
 
 
-def run(told: "Settings", timings: "Timings | None" = None, pipeline_timings: "PipelineTimings | None" = None) -> None:
+def run(
+    told: "Settings",
+    timings: "Timings | None" = None,
+    pipeline_timings: "PipelineTimings | None" = None,
+    registry_limits: "Limits | None" = None,
+) -> None:
     """Run until a signal comes; a failure that ends it is one sentence and exit code 1."""
     import asyncio
 
@@ -54,7 +60,7 @@ def run(told: "Settings", timings: "Timings | None" = None, pipeline_timings: "P
 
     logs.configure(told)
     try:
-        asyncio.run(process.run(told, timings, pipeline_timings))
+        asyncio.run(process.run(told, timings, pipeline_timings, registry_limits))
     except (KubeError, RegistryError, ValueError, OSError) as failure:
         click.echo(f"aim operator: {failure}", err=True)
         sys.exit(1)

@@ -19,6 +19,7 @@ from aim_engine.kube.metrics import Metrics
 from aim_engine.kube.runtime import Runtime
 from aim_engine.kube.timings import Timings
 from aim_engine.objects import Key
+from aim_engine.registry.limits import Limits
 from aim_engine.settings import Settings
 from aim_engine.web import access, address, certificates, metrics, probes
 
@@ -30,7 +31,10 @@ log = structlog.get_logger("operator")
 
 
 async def run(
-    settings: Settings, timings: Timings | None = None, pipeline_timings: pipeline.Timings | None = None
+    settings: Settings,
+    timings: Timings | None = None,
+    pipeline_timings: pipeline.Timings | None = None,
+    registry_limits: Limits | None = None,
 ) -> None:
     """Work until SIGTERM or SIGINT.
 
@@ -40,7 +44,7 @@ async def run(
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     timings = timings or Timings()
-    registry = registries.of(settings)
+    registry = registries.of(settings, registry_limits)
     server = kubeconfig.discover(settings.kubeconfig, timings=timings)
     measured = Metrics(server.server)
     fence = LeaseFence() if settings.leader_elect else None

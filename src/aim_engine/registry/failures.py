@@ -107,13 +107,12 @@ STATUSES = {
     401: Refusal(
         errors.Unauthorized,
         "{party} refused the credentials of {who} for {subject}: check its user name and password",
-        "{party} wants credentials for {subject} and there are none for it: check that it exists, "
-        "or add a pull secret for {login}",
+        "{party} wants credentials for {subject} and there are none for it: check that it exists{or_secret}",
     ),
     403: Refusal(
         errors.Forbidden,
         "{party} does not let the user of {who} read {subject}: grant it pull access",
-        "{party} does not let anonymous users read {subject}: add a pull secret for {login}",
+        "{party} does not let anonymous users read {subject}: check that it is public{or_secret}",
     ),
     404: Refusal(
         errors.NotFound,
@@ -139,7 +138,7 @@ def of_status(answer: Answer, question: Question) -> RegistryError:
         party=party.words,
         subject=question.subject,
         who=credential.source if credential else "",
-        login=party.login,
+        or_secret=f", or add a pull secret for {party.login}" if party.login else "",
         code=code,
     )
     return refusal.kind(sentence, registry=party.registry, host=party.host)

@@ -28,6 +28,8 @@ CATALOG = "its catalog"
 GHCR = "ghcr.io"
 DOCKER_HUB_LISTING = "https://hub.docker.com"
 GITHUB_API = "https://api.github.com"
+NOBODY = ""
+"""Docker Hub's listing takes no credentials."""
 GITHUB_PAGE = 100
 GITHUB_HEADERS = {"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28"}
 
@@ -108,7 +110,7 @@ class Listings:
 
     async def docker_hub(self, namespace: str) -> Listing:
         """The public repositories of a Docker Hub namespace."""
-        party = Party("Docker Hub's listing", DOCKER_HUB, self._docker_hub.authority, DOCKER_HUB)
+        party = Party("Docker Hub's listing", DOCKER_HUB, _host(self._docker_hub), NOBODY)
         asked = _Asked(party, f"namespace {namespace}")
         first = self._docker_hub / "v2/namespaces" / namespace / "repositories"
 
@@ -124,7 +126,7 @@ class Listings:
 
     async def github_packages(self, organisation: str, credential: Credential) -> Listing:
         """The container packages of a GitHub organisation, as repositories of ghcr.io."""
-        party = Party("GitHub's package listing", GHCR, self._github.authority, GHCR)
+        party = Party("GitHub's package listing", GHCR, _host(self._github), GHCR)
         asked = _Asked(party, f"organisation {organisation}")
         packages = self._github / "orgs" / organisation / "packages"
         headers = {**GITHUB_HEADERS, "Authorization": f"Bearer {credential.password}"}
@@ -174,6 +176,11 @@ class Listings:
             most_bytes=self._limits.page_bytes,
             credential=credential,
         )
+
+
+def _host(server: URL) -> str:
+    """As people write it: without the port that goes without saying."""
+    return server.host_port_subcomponent or ""
 
 
 def _repositories(listing: Listing) -> Listing:

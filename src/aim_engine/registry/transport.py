@@ -119,9 +119,8 @@ class Transport:
 
     def _rate_limited(self, question: Question, pause: float) -> RateLimited:
         party = question.party
-        advice = (
-            "wait" if question.credential else f"wait, or add a pull secret for {party.login} to get a higher limit"
-        )
+        helps = party.login and not question.credential
+        advice = f"wait, or add a pull secret for {party.login} to get a higher limit" if helps else "wait"
         return RateLimited(
             f"{party.words} takes no more requests for now, it limits how many it answers: {advice}",
             registry=party.registry,

@@ -1,7 +1,6 @@
 """Model sources on the real API server, looking through a real registry."""
 
 import asyncio
-import time
 from typing import Any
 
 import pytest
@@ -100,18 +99,3 @@ def test_a_source_takes_over_what_another_one_leaves(catalogue: Catalogue, open_
     assert (source["status"]["discoveredModels"], source["status"]["availableModels"]) == (0, 1)
     catalogue.delete(SOURCES, first)
     catalogue.wait(lambda: len(models_of(catalogue, second)) == 1, "the second has it now")
-
-
-def test_five_hundred_images(catalogue: Catalogue, open_registry: str) -> None:
-    folder, name = f"many-{catalogue.unique}", f"source-{catalogue.unique}"
-    tags = tuple(f"1.{minor}.0" for minor in range(10))
-    for start in range(0, 50, 10):
-        run(push(open_registry, {f"{folder}/aim-{index}": tags for index in range(start, start + 10)}))
-    catalogue.apply(SOURCES, name, {"registry": open_registry, "filters": [{"image": f"{folder}/*"}], "maxModels": 500})
-    deadline = time.monotonic() + 900
-    while len(models_of(catalogue, name)) < 500:
-        assert time.monotonic() < deadline, catalogue.get(SOURCES, name)
-        time.sleep(0.5)
-    source = catalogue.until(SOURCES, name, lambda one: one["status"].get("discoveredModels") == 500)
-    assert source["status"]["availableModels"] == 500
-    assert condition(source, "MaxModelsLimitReached") == ("True", "LimitReached")

@@ -96,7 +96,10 @@ class Catalogue:
             "type": "kubernetes.io/dockerconfigjson",
             "data": {".dockerconfigjson": config},
         }
-        self.server.call("POST", f"/api/v1/namespaces/{namespace or self.namespace}/secrets", body)
+        path = f"/api/v1/namespaces/{namespace or self.namespace}/secrets"
+        self.server.call("POST", path, body)
+        if namespace:
+            self._made.append(f"{path}/{name}")
 
     def jobs(self, namespace: str = "") -> list[Any]:
         """The discovery Jobs of a namespace."""
