@@ -87,6 +87,13 @@ def gateway(cluster: Cluster) -> str:
 
 
 @pytest.fixture(scope="session")
+def autoscaler(cluster: Cluster) -> Path:
+    """The autoscaler stand-in, which follows ScaledObjects as KEDA does; returns the log of its program."""
+    command = aim("autoscaler", "--interval", "0.5", *kubeconfig(cluster))
+    return companion("autoscaler", command, says("autoscaler", "is ready"))
+
+
+@pytest.fixture(scope="session")
 def status_updaters(installation: Path) -> None:
     """The roles by which download pods report their progress, as an installation brings them."""
     assert installation.exists()

@@ -16,6 +16,7 @@ from tests.local.census import alive, children
 
 from aim_engine.api.service import AIMService
 from aim_engine.api.template import AIMServiceTemplate
+from aim_engine.core import service as services
 from aim_engine.local import control_plane
 from aim_engine.local.control_plane import Cluster
 from aim_engine.manifests import inference_service
@@ -35,8 +36,7 @@ def manifest(namespace: str, **spec: Any) -> Any:
         env=[],
         resources={"requests": {"cpu": "1", "memory": "1Gi"}, "limits": {"memory": "1Gi"}},
     )
-    assert service.spec
-    return inference_service.build(service, service.spec, "chat", template, pod)
+    return inference_service.build(services.of(service), "chat", template, pod)
 
 
 def is_ready(item: Any) -> bool:

@@ -15,6 +15,7 @@ SUBCOMMANDS = {
     "node": "Run nodes whose containers are processes of this machine",
     "kserve": "Run the real KServe controller for the local cluster",
     "gateway": "Run a gateway that passes requests on to the pods of the local cluster",
+    "autoscaler": "Run an autoscaler for the Deployments of the local cluster",
     "kubectl": "Run kubectl against the local cluster",
     "up": "Run everything on this machine, with a sample service that answers",
     "down": "End what `aim up` runs",

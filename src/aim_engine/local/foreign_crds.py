@@ -1,6 +1,5 @@
 """The CRDs of other projects that the operator works with, unchanged, out of their own Go modules."""
 
-import hashlib
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,14 +14,12 @@ FILES = {
     "github.com/kserve/kserve": ("config/crd/full/*.io_*.yaml", "config/crd/full/clusterstoragecontainer/*.io_*.yaml"),
     "sigs.k8s.io/gateway-api": ("config/crd/standard/*.io_*.yaml",),
     "github.com/kedacore/keda/v2": ("config/crd/bases/*.yaml",),
-    "github.com/open-telemetry/opentelemetry-operator": ("config/crd/bases/*_opentelemetrycollectors.yaml",),
 }
 """Module -> its files of CRDs. The versions are those of kubernetes/kserve/go.mod."""
 
 KSERVE_GROUPS = ("serving.kserve.io",)
 GATEWAY_GROUPS = ("gateway.networking.k8s.io",)
-AUTOSCALER_GROUPS = ("keda.sh", "eventing.keda.sh", "opentelemetry.io")
-"""KServe describes for the OpenTelemetry operator what KEDA is to measure, and stops where that kind is unknown."""
+AUTOSCALER_GROUPS = ("keda.sh", "eventing.keda.sh")
 
 
 async def paths(sources: Sources | None = None, *, groups: Sequence[str] = ()) -> list[Path]:
@@ -35,8 +32,7 @@ async def paths(sources: Sources | None = None, *, groups: Sequence[str] = ()) -
     async def fill(scratch: Path) -> None:
         await _fetch(scratch, sources)
 
-    chosen = hashlib.sha256(repr(FILES).encode()).hexdigest()[:8]
-    place = await shelf.filled(sources.cache / "crds" / f"{KSERVE.key}-{chosen}", fill)
+    place = await shelf.filled(sources.cache / "crds" / KSERVE.key, fill)
     files = sorted(place.glob("*.yaml"))
     return [file for file in files if not groups or file.name.partition("_")[0] in groups]
 

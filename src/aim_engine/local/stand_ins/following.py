@@ -26,7 +26,7 @@ async def follow(
         following.set()
 
 
-def told(now: Sequence[Condition], before: Sequence[Condition], generation: int) -> tuple[Condition, ...]:
+def told(now: Sequence[Condition], before: Sequence[Condition], generation: int | None = None) -> tuple[Condition, ...]:
     """The conditions with the time since when each has its status, which is kept while that stays."""
     known = {condition.type: condition for condition in before}
     moment = datetime.now(UTC).replace(microsecond=0)
