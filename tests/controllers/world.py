@@ -70,8 +70,13 @@ class Look:
 
     def manifest(self, kind: str) -> Manifest:
         """The one object of a kind that would be made, as it is sent."""
-        (found,) = [step.manifest for step in self.steps if step.manifest["kind"] == kind]
-        plain: Manifest = msgspec.json.decode(msgspec.json.encode(found))
+        (found,) = [step for step in self.steps if step.manifest["kind"] == kind]
+        return self.as_sent(found)
+
+    @staticmethod
+    def as_sent(step: Step) -> Manifest:
+        """The object as the API server gets it."""
+        plain: Manifest = msgspec.json.decode(msgspec.json.encode(step.manifest))
         return plain
 
     @property
