@@ -51,7 +51,7 @@ async def _installed(session: aiohttp.ClientSession) -> dict[str, str]:
     """Name -> content of the CRDs that were applied from here."""
     headers = {"Accept": "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"}
     async with session.get(CRDS, headers=headers) as response:
-        items: list[Manifest] = (await response.json())["items"]
+        items: list[Manifest] = (await response.json())["items"] or []  # null, if there are none
     return {item["metadata"]["name"]: item["metadata"].get("annotations", {}).get(CONTENT, "") for item in items}
 
 
