@@ -28,11 +28,11 @@ def weights(size: str | None = "5Gi", *, kind: str = "AIMArtifact", status: Any 
     return {**item, "spec": source, **({"status": status} if status else {})}
 
 
-def claim(phase: str = "Bound", created: str = CREATED) -> dict[str, Any]:
+def claim(phase: str = "Bound", created: str = CREATED, **metadata: str) -> dict[str, Any]:
     return {
         "apiVersion": "v1",
         "kind": "PersistentVolumeClaim",
-        "metadata": {"name": CLAIM, "creationTimestamp": created},
+        "metadata": {"name": CLAIM, "creationTimestamp": created, **metadata},
         "spec": {"resources": {"requests": {"storage": "6Gi"}}},
         "status": {"phase": phase},
     }
@@ -305,6 +305,26 @@ async def test_a_volume_that_replaced_another_is_not_kept_waiting(end: str, gone
     tried = (job(FETCH, end, reason="BackoffLimitExceeded"), pod(FETCH, "Failed"))
     seen = await look(weights(status={"status": "Failed"}), BINDING, newer, *tried, log=FULL)
     assert [target.name for target in seen.plan.delete] == gone
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        pytest.param((job(FETCH), pod(FETCH, "Failed")), id="between two tries"),
+        pytest.param(
+            (job(FETCH, "Failed", reason="BackoffLimitExceeded"), pod(FETCH, "Failed")), id="after the last try"
+        ),
+        pytest.param((job(FETCH, "Complete"), pod(FETCH, "Succeeded")), id="after a download that was done"),
+    ],
+)
+async def test_a_claim_that_is_being_deleted_is_not_held_up_by_the_pods_of_its_download(
+    around: tuple[Any, ...],
+) -> None:
+    going = claim(deletionTimestamp="2026-01-01T11:59:59Z")
+    seen = await look(weights(status={"status": "Failed"}), BINDING, going, *around, log=FULL)
+    assert [target.name for target in seen.plan.delete] == [FETCH]
+    alone = await look(weights(status={"status": "Failed"}), BINDING, going)
+    assert (alone.made, alone.plan.delete) == ([], ()), "nothing can be started on a claim that goes"
 
 
 async def test_pods_of_an_earlier_job_of_the_same_name_do_not_count() -> None:

@@ -3,8 +3,6 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from tests.controllers.world import NAMESPACE, World
 
 from aim_engine.controllers import template_cache
@@ -272,23 +270,3 @@ def test_a_download_wakes_every_cache_that_needs_its_source() -> None:
     after = world.cluster.artifacts.store.get(Key(NAMESPACE, "a"))
     assert before is not None
     assert sorted(key.name for key in wake.keys(Change(Key(NAMESPACE, "a"), before, after))) == ["one", "two"]
-
-
-@settings(max_examples=40, deadline=None)
-@given(data=st.data())
-async def test_one_source_is_fetched_once_however_caches_race(data: st.DataObject) -> None:
-    classes = st.sampled_from(["nfs", "ceph"])
-    asked = data.draw(st.lists(st.tuples(classes, st.booleans()), min_size=1, max_size=5), label="caches")
-    names = [f"cache-{number}" for number in range(len(asked))]
-    variables = [[{"name": "WHO", "value": name}] if own else [] for name, (_, own) in zip(names, asked, strict=True)]
-    world = World(template(source(), source("hf://acme/second")))
-    turns = data.draw(st.permutations(names * 2), label="passes")
-    for name, (storage, _), env in zip(names, asked, variables, strict=True):
-        world.put(cache(name, storageClassName=storage, env=env))
-    for name in turns:
-        await world.settle(TEMPLATE_CACHES, name)
-    wanted = sorted((uri, storage) for storage in {each for each, _ in asked} for uri in (URI, "hf://acme/second"))
-    made = world.cluster.artifacts.store.in_namespace(NAMESPACE)
-    assert sorted((one.spec.source_uri, one.spec.storage_class_name) for one in made if one.spec) == wanted
-    for name in names:
-        assert (await world.look(TEMPLATE_CACHES, name)).made == []

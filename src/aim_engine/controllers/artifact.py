@@ -127,7 +127,8 @@ def next_step(download: Download, view: View) -> tuple[Manifest, ...]:
         storage = view.config.storage
         storage_class = spec.storage_class_name or (storage and storage.default_storage_class_name) or ""
         return (volume.build(download, claim, sizes.claim(size, view.headroom), storage_class),)
-    if seen.fetch.job or not seen.may_report or downloads.is_downloaded(download, seen.claim):
+    must_wait = not seen.may_report or downloads.is_going(seen.claim)
+    if seen.fetch.job or must_wait or downloads.is_downloaded(download, seen.claim):
         return ()
     everything = merge.variables(download_job.default_env(download, size), env)
     name = naming.download_job(metadata.name, metadata.uid)

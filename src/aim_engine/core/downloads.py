@@ -116,7 +116,9 @@ def size(download: Download, check: JobSeen) -> Size:
 def cleared(seen: Surroundings, timings: Timings, now: datetime) -> Surroundings:
     """The surroundings once the Jobs are gone that have to make room.
 
-    These are Jobs that Kubernetes should have removed, and a download that ended on a volume which was replaced since.
+    These are Jobs that Kubernetes should have removed, a download that ended on a volume which was replaced since, and
+    one on a volume that is being deleted: Kubernetes keeps a claim as long as there are pods of it, even ended ones,
+    and lets no new pod have it, so that the Job and the claim would wait for each other.
     """
     check_spent = _is_over(time_left_of_check(seen, timings, now))
     fetch_spent = _is_over(time_left_of_fetch(seen, timings, now)) or _is_stale(seen)
@@ -149,10 +151,19 @@ def _is_over(left: timedelta | None) -> bool:
 
 def _is_stale(seen: Surroundings) -> bool:
     job, claim = seen.fetch.job, seen.claim
-    if job is None or claim is None or jobs.is_active(job):
+    if job is None or claim is None:
+        return False
+    if is_going(claim):
+        return True
+    if jobs.is_active(job):
         return False
     made, began = claim.metadata.creation_timestamp, job.metadata.creation_timestamp
     return made is not None and began is not None and made > began
+
+
+def is_going(claim: PersistentVolumeClaim) -> bool:
+    """Whether a claim is being deleted."""
+    return claim.metadata.deletion_timestamp is not None
 
 
 def is_downloaded(download: Download, claim: PersistentVolumeClaim | None) -> bool:
