@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests import own_disks
 from tests.api_server import ApiServer
 from tests.cluster.weights import Weights
 from tests.conftest import DIRECTORY, OWNER, run
@@ -68,8 +69,9 @@ def operator(installation: Path, internet: Internet) -> Path:
 @pytest.fixture(scope="session")
 def node(cluster: Cluster) -> Path:
     """A node with eight MI300X that runs the images of the test book; returns the agent's log."""
-    command = aim("node", "--images", str(BOOK), "--gpus", "MI300X:8")
-    return companion("node", [*command, *kubeconfig(cluster)], lambda: True)
+    program = [*aim("node", "--images", str(BOOK), "--gpus", "MI300X:8"), *kubeconfig(cluster)]
+    command = [sys.executable, "-m", "tests.own_disks", str(node_pid()), "--", *program]
+    return companion("node", command, lambda: node_pid().exists() and node_pid().read_text() != "")
 
 
 @pytest.fixture(scope="session")
@@ -100,9 +102,26 @@ def status_updaters(installation: Path) -> None:
 
 
 @pytest.fixture
+def small_disk(node: Path, cluster: Cluster) -> Callable[[str, int], Path]:  # noqa: ARG001
+    """Gives the volume of a claim, by its UID, a disk of so many bytes before it is made; returns what others see."""
+
+    def give(claim: str, size: int) -> Path:
+        place = Path(cluster.directory, "volumes", f"pvc-{claim}")
+        place.mkdir(parents=True)
+        return own_disks.give_disk(int(node_pid().read_text()), place, size)
+
+    return give
+
+
+@pytest.fixture
 def weights(api_server: ApiServer, namespace: str) -> Weights:
     """Download objects and template caches of a namespace of their own."""
     return Weights(api_server, namespace)
+
+
+def node_pid() -> Path:
+    """The file with the process id of the node agent."""
+    return Path(os.environ[DIRECTORY], "node.pid")
 
 
 def aim(*arguments: str) -> list[str]:

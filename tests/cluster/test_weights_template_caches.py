@@ -52,6 +52,62 @@ def test_caches_that_race_share_one_download(weights: Weights) -> None:
     assert weights.writes_within(3, "aimtemplatecaches") == []
 
 
+def test_services_and_caches_that_race_share_one_download(weights: Weights) -> None:
+    template(weights)
+    weights.add("AIMModel", "tiny", {"image": "registry.example/tiny:1"}, annotations=PAUSED)
+    path = f"{weights.path('aimmodels', 'tiny')}/status"
+    weights.api_server.request("PATCH", path, {"status": {"status": "Ready"}}, content_type=MERGE)
+
+    def ask(number: int) -> None:
+        own = [*QUICK, *env(WHO=str(number))]
+        if number % 2:
+            cache(f"cache-{number}", weights, env=own)
+        else:
+            wanted = {"model": {"name": "tiny"}, "template": {"name": "template"}, "caching": {"mode": "Shared"}}
+            weights.add("AIMService", f"service-{number}", {**wanted, "env": own})
+
+    with concurrent.futures.ThreadPoolExecutor(6) as pool:
+        list(pool.map(ask, range(6)))
+    for number in (0, 2, 4):
+        service = weights.until(
+            f"service-{number}",
+            lambda item: condition(item, "CacheReady").get("reason") == "CacheReady",
+            "aimservices",
+        )
+        used = service["status"]["cache"]["templateCacheRef"]["name"]
+        assert [*weights.ready(used, "aimtemplatecaches")["status"]["artifacts"]] == weights.names("aimartifacts")
+    for number in (1, 3, 5):
+        held = weights.ready(f"cache-{number}", "aimtemplatecaches")["status"]["artifacts"]
+        assert [*held] == weights.names("aimartifacts")
+    assert len(weights.names("aimartifacts")) == 1
+
+
+def test_caches_that_race_to_promote_agree_also_while_the_owner_goes(weights: Weights) -> None:
+    template(weights)
+    cache("own", weights, mode="Dedicated")
+    [first] = weights.ready("own", "aimtemplatecaches")["status"]["artifacts"]
+    names = [f"cache-{number}" for number in range(4)]
+    with concurrent.futures.ThreadPoolExecutor(5) as pool:
+        going = pool.submit(weights.api_server.call, "DELETE", weights.path("aimtemplatecaches", "own"))
+        list(pool.map(lambda name: cache(name, weights), names))
+        going.result()
+    gone(weights, "aimtemplatecaches", "own")
+
+    def settled(listed: Any) -> bool:
+        """Promoted in time, or made anew after the owner took it along; either way one that nobody owns, for all."""
+        items = listed["items"]
+        return len(items) == 1 and word(items[0]) == "Ready" and "ownerReferences" not in items[0]["metadata"]
+
+    [left] = weights.api_server.wait_until(weights.path("aimartifacts"), settled)["items"]
+    for name in names:
+        weights.until(
+            name,
+            lambda item: word(item) == "Ready" and [*item["status"]["artifacts"]] == [left["metadata"]["name"]],
+            "aimtemplatecaches",
+        )
+    assert left["status"]["mode"] == "Shared" or left["metadata"]["name"] != first
+
+
 def test_what_is_dedicated_is_promoted_by_a_shared_cache_and_outlives_its_owner(weights: Weights) -> None:
     template(weights)
     cache("own", weights, mode="Dedicated")
