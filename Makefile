@@ -6,7 +6,7 @@ STEP = @printf '== %s\n'
 
 .PHONY: help up test check bench crds manifests docs clean format
 
-VALUES := tests/api tests/cli tests/controllers tests/core $(wildcard tests/manifests) tests/web
+VALUES := tests/api tests/cli tests/docs tests/controllers tests/core $(wildcard tests/manifests) tests/web
 REAL := tests/kube tests/registry tests/downloader tests/local tests/deploy tests/cluster
 
 help: ## list the targets

@@ -45,6 +45,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     if denied:
         reporter = session.config.pluginmanager.getplugin("terminalreporter")
         assert isinstance(reporter, pytest.TerminalReporter)
+        reporter.ensure_newline()
         reporter.section("the operator's role in deploy/helm lacks rights", red=True)
         reporter.write("\n".join(denied) + "\n")
         session.exitstatus = pytest.ExitCode.TESTS_FAILED

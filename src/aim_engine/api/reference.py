@@ -72,8 +72,9 @@ _TABLE: Final = "| Field | Type | Meaning |\n|---|---|---|\n"
 
 def _row(name: str, hint: Any, required: bool) -> str:
     found = schema.schema_of(hint, reported=False)
-    core, _ = schema.unwrap(hint)
-    remarks = [*(["required"] if required else []), *_remarks(core, found)]
+    core, marks = schema.unwrap(hint)
+    rules = [mark.message for mark in marks if isinstance(mark, Rule)]
+    remarks = [*(["required"] if required else []), *_remarks(core, found), *rules]
     text = " ".join(str(found.get("description", "")).split())
     meaning = " ".join(part for part in (text, f"({'; '.join(remarks)})" if remarks else "") if part)
     return f"| `{name}` | {_type_name(core)} | {meaning.replace('|', chr(92) + '|')} |\n"
@@ -88,9 +89,6 @@ def _remarks(core: Any, found: Manifest) -> Iterator[str]:
     for word, sentence in _LIMITS.items():
         if word in found and (word != "pattern" or core is str):  # that of a quantity helps nobody
             yield sentence.format(found[word])
-    if not _is_struct(core):
-        for rule in cast("list[dict[str, str]]", found.get("x-kubernetes-validations", [])):
-            yield rule["message"]
 
 
 def _plain(value: Any) -> str:
