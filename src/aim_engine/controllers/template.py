@@ -71,6 +71,7 @@ async def fetch(template: Template, cluster: Cluster, timings: Timings) -> Seen:
     question = discovering.ask(spec, model, config.spec.env, work_namespace, cluster)
     job = await discovering.see(template, question, work_namespace, cluster)
     at = Moment(datetime.now(UTC), timings)
+    may_run = question if not config.component.problems else None
     return Seen(
         config=config,
         model=model,
@@ -79,7 +80,7 @@ async def fetch(template: Template, cluster: Cluster, timings: Timings) -> Seen:
         job=job,
         said=cluster.said_of(*job.pods),
         caches=cluster.template_caches.store.in_namespace(metadata.namespace) if metadata.namespace else (),
-        place=discovering.take_place(template, question, job, at, cluster),
+        place=discovering.take_place(template, may_run, job, at, cluster),
         work_namespace=work_namespace,
     )
 

@@ -1,6 +1,7 @@
 """Templates on the real API server: what they depend on, discovery Jobs, GPUs that come and go."""
 
-import time
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -79,6 +80,16 @@ def test_gpus_come_and_go(catalogue: Catalogue) -> None:
         relabel(catalogue, node, "740f")
         again = catalogue.until_state(TEMPLATES, "t", "Ready")
         assert again["status"]["discoveryJob"] == ready["status"]["discoveryJob"]
+
+        catalogue.server.call("DELETE", node)
+        catalogue.until_state(TEMPLATES, "t", "NotAvailable")
+        labels = {"beta.amd.com/gpu.device-id.7410": "8"}
+        catalogue.server.call(
+            "POST", "/api/v1/nodes", {"metadata": {"name": node.rpartition("/")[2], "labels": labels}}
+        )
+        back = catalogue.until_state(TEMPLATES, "t", "Ready")
+        assert back["status"]["profile"] == ready["status"]["profile"]
+        catalogue.until_state(MODELS, "m", "Ready")
     finally:
         catalogue.server.request("DELETE", node)
 
@@ -120,7 +131,7 @@ def test_a_failed_discovery_is_counted_and_told(catalogue: Catalogue, image: str
     assert condition(failed, "DiscoveryJobReady") == ("False", reason)
     assert condition(failed, "Discovered")[0] == "False"
     assert condition(failed, "ConfigValid") == ("False", "InvalidSpec")
-    assert failed["status"]["discovery"]["attempts"] == 1
+    assert attempts(failed) == 1
     assert told in failed["status"]["discovery"]["lastFailureReason"]
     model = catalogue.until_state(MODELS, "m", "Failed")
     assert condition(model, "ServiceTemplatesReady") == ("False", "AllTemplatesFailed")
@@ -144,43 +155,124 @@ def test_a_template_that_asks_for_it_gets_a_cache(catalogue: Catalogue) -> None:
 
 
 def test_fifty_templates_take_turns_and_all_finish(catalogue: Catalogue) -> None:
+    beginning = catalogue.server.call("GET", DISCOVERY)
     catalogue.apply(MODELS, "m", {"image": IMAGE, **KNOWN})
     for index in range(50):
         catalogue.apply(TEMPLATES, f"t-{index}", {"modelName": "m", "profileId": f"p-{index}"})
-    most, deadline = 0, time.monotonic() + 300
-    while {state(one) for one in catalogue.all(TEMPLATES)} != {"Ready"}:
-        most = max(most, active_jobs(catalogue))
-        assert time.monotonic() < deadline, [state(one) for one in catalogue.all(TEMPLATES)]
-    assert 2 <= most <= 10
+    catalogue.wait(lambda: {state(one) for one in catalogue.all(TEMPLATES)} == {"Ready"}, "all fifty are Ready")
+    assert 2 <= most_at_once(catalogue, beginning) <= 10
     catalogue.until_state(MODELS, "m", "Ready")
 
 
-def active_jobs(catalogue: Catalogue) -> int:
-    """Discovery Jobs of the whole cluster that have not ended."""
-    path = "/apis/batch/v1/jobs?labelSelector=app.kubernetes.io/component%3Ddiscovery"
-    jobs = catalogue.server.call("GET", path)["items"]
-    ended = {"Complete", "Failed"}
-    return sum(not any(c["type"] in ended for c in job.get("status", {}).get("conditions", [])) for job in jobs)
+DISCOVERY = "/apis/batch/v1/jobs?labelSelector=app.kubernetes.io/component%3Ddiscovery"
+"""All discovery Jobs of the cluster, which the limit is about, those of other tests too."""
 
 
-def test_what_is_ready_is_left_alone(catalogue: Catalogue) -> None:
+def most_at_once(catalogue: Catalogue, beginning: Any) -> int:
+    """How many Jobs ran at the same time at the most since then, of all states that the API server remembers."""
+    version = beginning["metadata"]["resourceVersion"]
+    status, told = catalogue.server.request(
+        "GET", f"{DISCOVERY}&watch=true&timeoutSeconds=1&resourceVersion={version}", text=True
+    )
+    assert status == 200, told
+    running = {job["metadata"]["uid"] for job in beginning["items"] if not ended(job)}
+    most = len(running)
+    for event in map(json.loads, told.splitlines()):
+        job = event["object"]
+        if event["type"] == "DELETED" or ended(job):
+            running.discard(job["metadata"]["uid"])
+        else:
+            running.add(job["metadata"]["uid"])
+        most = max(most, len(running))
+    return most
+
+
+def ended(job: Any) -> bool:
+    return any(one["type"] in ("Complete", "Failed") for one in job.get("status", {}).get("conditions", []))
+
+
+def test_what_is_ready_is_left_alone(catalogue: Catalogue, operator: Path) -> None:
     catalogue.apply(MODELS, "m", {"image": IMAGE, **KNOWN})
     catalogue.apply(TEMPLATES, "given", {"modelName": "m", "modelSources": INLINE})
     catalogue.apply(TEMPLATES, "found", {"modelName": "m"})
     catalogue.until_state(TEMPLATES, "found", "Ready")
-    catalogue.until(
-        MODELS,
-        "m",
-        lambda one: condition(one, "ServiceTemplatesReady") == ("True", "AllTemplatesReady"),
-    )
+    catalogue.until(MODELS, "m", lambda one: condition(one, "ServiceTemplatesReady") == ("True", "AllTemplatesReady"))
     catalogue.until(TEMPLATES, "found", lambda one: condition(one, "DiscoveryJobReady") == ("", ""))
+    ready = [(MODELS, "m"), (TEMPLATES, "given"), (TEMPLATES, "found")]
+    for plural, name in ready:
+        catalogue.annotate(plural, name, {"note": "woken"})
+    written = writes_about(operator, catalogue.namespace, {name for _, name in ready})
+    versions = [catalogue.get(plural, name)["metadata"]["resourceVersion"] for plural, name in ready]
 
-    def versions() -> list[str]:
-        objects = [catalogue.get(MODELS, "m"), catalogue.get(TEMPLATES, "given"), catalogue.get(TEMPLATES, "found")]
-        return [one["metadata"]["resourceVersion"] for one in objects]
-
-    before = versions()
     catalogue.apply(MODELS, "other", {"image": IMAGE, **KNOWN})
     catalogue.apply(TEMPLATES, "other", {"modelName": "other"})
     catalogue.until_state(TEMPLATES, "other", "Ready")
-    assert versions() == before
+    assert [catalogue.get(plural, name)["metadata"]["resourceVersion"] for plural, name in ready] == versions
+    assert writes_about(operator, catalogue.namespace, {name for _, name in ready}) == written
+
+
+def writes_about(log: Path, namespace: str, names: set[str]) -> int:
+    """How often the operator has written for these objects, also if that changed nothing."""
+    lines = [json.loads(line) for line in log.read_text().splitlines() if '"reconciled"' in line]
+    return sum(line["writes"] for line in lines if line["namespace"] == namespace and line["name"] in names)
+
+
+def test_an_image_that_cannot_be_pulled_is_given_up_and_tried_again(catalogue: Catalogue) -> None:
+    catalogue.apply(MODELS, "m", {"image": "registry.invalid/not-in-the-book:1.0.0", **KNOWN})
+    catalogue.apply(TEMPLATES, "t", {"modelName": "m"})
+    stuck = catalogue.until(TEMPLATES, "t", lambda one: condition(one, "DiscoveryPodsReady")[0] == "False")
+    assert "attempts" not in stuck["status"].get("discovery", {})
+    (job,) = catalogue.jobs()
+    given_up = catalogue.until(TEMPLATES, "t", lambda one: attempts(one) == 1)
+    assert given_up["status"]["discovery"]["lastFailureReason"].startswith(("ErrImagePull: ", "ImagePullBackOff: "))
+    assert message(given_up, "Discovered").endswith("before retry (attempt 1 failed)")
+    catalogue.wait(lambda: job["metadata"]["uid"] not in uids(catalogue.jobs()), "its Job makes room for others")
+    catalogue.wait(lambda: job["metadata"]["uid"] not in owners_of_pods(catalogue), "and its pod")
+    catalogue.until(TEMPLATES, "t", lambda one: attempts(one) == 2)
+
+    catalogue.change(MODELS, "m", {"image": IMAGE})
+    ready = catalogue.until_state(TEMPLATES, "t", "Ready")
+    assert list(ready["status"]["discovery"]) == ["specHash"]
+    assert condition(ready, "Discovered") == ("True", "DiscoveryComplete")
+
+
+def test_a_dry_run_that_failed_is_tried_again_and_may_succeed(catalogue: Catalogue) -> None:
+    catalogue.apply(MODELS, "m", {"image": "registry.invalid/catalogue/flaky:1.0.0", **KNOWN})
+    catalogue.apply(TEMPLATES, "t", {"modelName": "m"})
+    twice = catalogue.until(TEMPLATES, "t", lambda one: attempts(one) == 2)
+    assert twice["status"]["discovery"]["lastAttemptTime"] > twice["metadata"]["creationTimestamp"]
+    catalogue.change(MODELS, "m", {"env": [{"name": "ANSWER", "value": "yes"}]})
+    ready = catalogue.until_state(TEMPLATES, "t", "Ready")
+    assert "attempts" not in ready["status"]["discovery"]
+    assert ready["status"]["profile"]["metadata"]["engine"] == "vllm"
+
+
+def attempts(template: Any) -> int:
+    return template.get("status", {}).get("discovery", {}).get("attempts", 0)
+
+
+def uids(items: list[Any]) -> set[str]:
+    return {item["metadata"]["uid"] for item in items}
+
+
+def owners_of_pods(catalogue: Catalogue) -> set[str]:
+    pods = catalogue.server.call("GET", f"/api/v1/namespaces/{catalogue.namespace}/pods")["items"]
+    return {owner["uid"] for pod in pods for owner in pod["metadata"].get("ownerReferences", [])}
+
+
+@pytest.mark.parametrize(
+    ("image", "told"),
+    [
+        pytest.param("silent", "the dry run printed nothing", id="no output at all"),
+        pytest.param("truncated", "the dry run printed no JSON array of profiles", id="output that breaks off"),
+        pytest.param("huge", "at most 1048576 fit", id="more than fits an object"),
+        pytest.param("unusable", "models[0].source of the dry run is", id="weights that nobody can fetch"),
+    ],
+)
+def test_output_that_cannot_be_used_is_told(catalogue: Catalogue, image: str, told: str) -> None:
+    catalogue.apply(MODELS, "m", {"image": f"registry.invalid/catalogue/{image}:1.0.0", **KNOWN})
+    catalogue.apply(TEMPLATES, "t", {"modelName": "m"})
+    failed = catalogue.until(TEMPLATES, "t", lambda one: condition(one, "Discovered")[1] == "DiscoveryFailed")
+    assert state(failed) == "Failed"
+    assert told in message(failed, "Discovered")
+    assert condition(failed, "DiscoveryJobReady") == ("False", "DiscoveryFailed")

@@ -71,6 +71,12 @@ class Catalogue:
         status, answer = self.server.request("PATCH", path, {"spec": spec}, content_type="application/merge-patch+json")
         assert status == 200, answer
 
+    def annotate(self, plural: str, name: str, annotations: dict[str, str]) -> None:
+        """Change what the operator does not care about."""
+        path, change = f"{self.folder(plural)}/{name}", {"metadata": {"annotations": annotations}}
+        status, answer = self.server.request("PATCH", path, change, content_type="application/merge-patch+json")
+        assert status == 200, answer
+
     def get(self, plural: str, name: str) -> Any:
         return self.server.call("GET", f"{self.folder(plural)}/{name}")
 
