@@ -96,16 +96,26 @@ def test_levels_are_merged_field_by_field(lower: str, higher: str, expected: str
     ("asked", "count", "model", "expected", "summary"),
     [
         pytest.param(
-            "gpu: {requests: 2, model: A}", None, None, "gpu: {requests: 2, model: A}", "2 x A", id="the spec alone"
+            "gpu: {requests: 2, model: A}",
+            None,
+            None,
+            "gpu: {requests: 2, model: A, resourceName: amd.com/gpu}",
+            "2 x A",
+            id="the spec alone",
         ),
         pytest.param(
-            "gpu: {requests: 2, model: A}", 1, "B", "gpu: {requests: 1, model: B}", "1 x B", id="discovery comes first"
+            "gpu: {requests: 2, model: A}",
+            1,
+            "B",
+            "gpu: {requests: 1, model: B, resourceName: amd.com/gpu}",
+            "1 x B",
+            id="discovery comes first",
         ),
         pytest.param(
             "gpu: {requests: 2, model: A}",
             0,
             "",
-            "gpu: {requests: 0, model: A}",
+            "gpu: {requests: 0, model: A, resourceName: amd.com/gpu}",
             "A",
             id="a found 0 counts, an empty model does not",
         ),
@@ -113,7 +123,7 @@ def test_levels_are_merged_field_by_field(lower: str, higher: str, expected: str
             "gpu: {minVram: 65536Mi}",
             1,
             "B",
-            "gpu: {requests: 1, model: B, minVram: 64Gi}",
+            "gpu: {requests: 1, model: B, minVram: 64Gi, resourceName: amd.com/gpu}",
             "1 x B",
             id="memory stays beside a found model",
         ),
@@ -125,7 +135,7 @@ def test_levels_are_merged_field_by_field(lower: str, higher: str, expected: str
             "CPU",
             id="a gpu block without anything",
         ),
-        pytest.param("", 4, None, "gpu: {requests: 4}", "4 x GPU", id="no model known"),
+        pytest.param("", 4, None, "gpu: {requests: 4, resourceName: amd.com/gpu}", "4 x GPU", id="no model known"),
         pytest.param(
             "cpu: {requests: 250m, limits: 3000m}",
             None,

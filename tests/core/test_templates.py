@@ -109,7 +109,9 @@ def test_the_type_of_the_spec_wins_over_discovery() -> None:
 
 
 def gpu(requests: int | None = None, model: str | None = None, vram: str | None = None) -> HardwareRequirements:
-    return HardwareRequirements(gpu=GpuRequirements(requests=requests, model=model, min_vram=vram))
+    """As the API server stores it, the default resource filled in."""
+    told = GpuRequirements(requests=requests, model=model, min_vram=vram, resource_name="amd.com/gpu")
+    return HardwareRequirements(gpu=told)
 
 
 @pytest.mark.parametrize(
@@ -136,6 +138,12 @@ def gpu(requests: int | None = None, model: str | None = None, vram: str | None 
             None,
             HardwareRequirements(cpu=CpuRequirements(requests="2")),
             id="processors only",
+        ),
+        pytest.param(
+            None,
+            Profile(metadata=ProfileMetadata(gpu="MI300X", gpu_count=1)),
+            gpu(1, "MI300X"),
+            id="what was found though nothing was asked, as the API server will store it",
         ),
         pytest.param(None, Profile(metadata=ProfileMetadata()), None, id="nothing at all"),
     ],

@@ -32,7 +32,9 @@ def resolved(
     count = gpu.requests if found_count is None else found_count
     model = found_model or gpu.model or None
     known = bool(count) or bool(model) or bool(gpu.resource_name)
-    together = msgspec.structs.replace(gpu, requests=count, model=model) if known else None
+    # As the schema fills it in: a status that differs from what is stored would be written in every pass.
+    resource = gpu.resource_name or names.DEFAULT_GPU_RESOURCE
+    together = msgspec.structs.replace(gpu, requests=count, model=model, resource_name=resource) if known else None
     return canonical(_unless_empty(HardwareRequirements(gpu=together, cpu=asked.cpu)))
 
 
