@@ -3,24 +3,21 @@
 from collections.abc import Sequence
 from typing import Final
 
-from aim_engine.api import names, reasons
+from aim_engine.api import names
 from aim_engine.api.artifact import CacheMode, DownloadObject
 from aim_engine.api.foreign import InferenceService
 from aim_engine.api.service import AIMServiceSpec, CachingMode
 from aim_engine.api.status import AIMStatus, ResolutionScope, ResolvedReference
 from aim_engine.api.template import AIMServiceTemplate, Template
 from aim_engine.api.template_cache import AIMTemplateCache, ResolvedDownload, TemplateScope
-from aim_engine.core import health, naming, template_caches
+from aim_engine.core import causes, health, naming, template_caches
 from aim_engine.core.derived_name import derived, name_part
 from aim_engine.core.health import Component
 from aim_engine.core.problems import Dependency
 from aim_engine.core.service import Service
-from aim_engine.core.transitions import PARENTS
 from aim_engine.objects import Condition, Manifest
 
 JOB_FAILURES: Final = frozenset({"JobBackoffLimitExceeded", "JobDeadlineExceeded", "JobEvicted", "JobFailed"})
-SUMMARIES: Final = frozenset({reasons.READY, *PARENTS})
-"""Conditions that only sum up what others say in detail."""
 SHARED: Final = frozenset({CachingMode.ALWAYS, CachingMode.SHARED})
 DEDICATED: Final = frozenset({CachingMode.NEVER, CachingMode.DEDICATED})
 
@@ -162,7 +159,7 @@ def _cause(cache: AIMTemplateCache, downloads: Sequence[DownloadObject]) -> str:
 
 def _told(conditions: Sequence[Condition]) -> str:
     """The last part that is not as it should be: parts come in the order in which they depend on one another."""
-    wrong = [one for one in conditions if one.status == "False" and one.type not in SUMMARIES and one.message]
+    wrong = causes.unready(conditions)
     return wrong[-1].message if wrong else ""
 
 

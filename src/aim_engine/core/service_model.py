@@ -10,7 +10,7 @@ from aim_engine.api.model import AIMClusterModel, AIMModel, Model
 from aim_engine.api.service import AIMServiceSpec, InlineModel
 from aim_engine.api.sources import ModelSource
 from aim_engine.api.status import AIMStatus, ResolutionScope, ResolvedReference
-from aim_engine.core import hardware, images, naming
+from aim_engine.core import causes, hardware, images, naming
 from aim_engine.core.health import Component
 from aim_engine.core.problems import Dependency, Problem, invalid_spec, missing_upstream
 
@@ -53,8 +53,8 @@ def found(model: Model) -> ModelChoice:
 
 def _cause(model: Model) -> str:
     """What the model itself says is wrong."""
-    ready = next((c for c in model.status.conditions if c.type == reasons.READY), None) if model.status else None
-    return f": {ready.message}" if ready and ready.status != "True" and ready.message else ""
+    told = causes.first(model.status.conditions) if model.status else ""
+    return f": {told}" if told else ""
 
 
 def by_name(name: str, namespace: str, namespaced: AIMModel | None, everywhere: AIMClusterModel | None) -> ModelChoice:

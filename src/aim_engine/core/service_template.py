@@ -7,7 +7,7 @@ from aim_engine.api.hardware import GpuRequirements, HardwareRequirements, Runti
 from aim_engine.api.service import AIMServiceSpec
 from aim_engine.api.status import AIMStatus, ResolutionScope, ResolvedReference
 from aim_engine.api.template import AIMServiceTemplate, Template
-from aim_engine.core import hardware, naming, selection
+from aim_engine.core import causes, hardware, naming, selection
 from aim_engine.core.health import Component
 from aim_engine.core.problems import Dependency, missing_upstream
 from aim_engine.core.selection import Choice, Outcome
@@ -58,9 +58,9 @@ def found(template: Template, chosen: Choice | None = None) -> TemplateChoice:
 
 
 def _cause(template: Template) -> str:
-    status = template.status
-    ready = next((c for c in status.conditions if c.type == reasons.READY), None) if status else None
-    return f": {ready.message}" if ready and ready.status != "True" and ready.message else ""
+    """What the template itself says is wrong."""
+    told = causes.first(template.status.conditions) if template.status else ""
+    return f": {told}" if told else ""
 
 
 def missing(name: str) -> TemplateChoice:
