@@ -1,22 +1,11 @@
-"""The chart's objects on the real API server: taken as they are, allowed under `restricted`, installed and removed."""
+"""The chart's objects on the real API server: taken as they are, and allowed under `restricted`."""
 
-import os
-import ssl
-import urllib.error
-import urllib.request
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.api_server import ApiServer
-from tests.cluster.conftest import free_port
-from tests.cluster.operator.stage import REAL, Operator, until
-from tests.conftest import DENIED, run
-from tests.deploy.conftest import CHART, Helm, only
-
-from aim_engine.local import control_plane, installation
-from aim_engine.local.control_plane import Cluster
+from tests.cluster.operator.stage import until
+from tests.deploy.conftest import Helm, only
 
 APPLY = "application/apply-patch+yaml"
 STRICT = "dryRun=All&fieldValidation=Strict&fieldManager=test&force=true"
@@ -116,89 +105,3 @@ def may(api_server: ApiServer, verb: str, resource: str, namespace: str) -> bool
     wish = {"verb": verb, "group": "aim.eai.amd.com", "resource": name, "subresource": subresource}
     review = {"spec": {"user": "alice", "resourceAttributes": {**wish, "namespace": namespace}}}
     return api_server.call("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", review)["status"]["allowed"]
-
-
-@pytest.fixture
-def empty_cluster(tmp_path: Path) -> Iterator[Cluster]:
-    """A control plane that has never heard of AIM Engine."""
-    yield run(control_plane.start(tmp_path / "cluster", ephemeral=True, owner=os.getpid()))
-    run(control_plane.stop(tmp_path / "cluster"))
-
-
-def test_helm_installs_upgrades_and_removes_it(helm: Helm, empty_cluster: Cluster, tmp_path: Path) -> None:
-    server = ApiServer(empty_cluster)
-    there = ("--namespace", "aim-system", "--kubeconfig", str(empty_cluster.kubeconfig))
-    too_early = helm.call(
-        "install", "aim", str(CHART), *there, "--create-namespace", "--set", "clusterModelSource.enable=true"
-    )
-    assert "ensure CRDs are installed first" in too_early.stderr
-
-    installed = helm.call("install", "aim", str(CHART), *there, "--create-namespace")
-    assert installed.returncode == 0, installed.stderr
-    assert "AIM Engine 0.1.0 is installed in the namespace aim-system." in installed.stdout
-    kubeconfig = tmp_path / "operator"
-    run(installation.log_in(empty_cluster, kubeconfig))
-    port = free_port()
-    flags = ("--leader-elect", f"--metrics-bind-address=127.0.0.1:{port}")
-    with Operator(kubeconfig, tmp_path, *flags, command=REAL, POD_NAME="the-one") as operator:
-        operator.wait_ready()
-        lease = "/apis/coordination.k8s.io/v1/namespaces/aim-system/leases/3be10d2f.eai.amd.com"
-        assert server.wait_for(lease)["spec"]["holderIdentity"] == "the-one"
-        metrics = f"https://127.0.0.1:{port}/metrics"
-        assert [asked(metrics, ""), asked(metrics, token(server, reader=False))] == [401, 403]
-        assert asked(metrics, token(server, reader=True)) == 200
-
-        upgraded = helm.call(
-            "upgrade", "aim", str(CHART), *there, "--reuse-values", "--set", "clusterRuntimeConfig.enable=true"
-        )
-        assert upgraded.returncode == 0, upgraded.stderr
-        config = "/apis/aim.eai.amd.com/v1alpha1/aimclusterruntimeconfigs/default"
-        server.wait_until(config, lambda one: bool(one.get("status", {}).get("conditions")))
-    assert DENIED not in operator.log.read_text()
-
-    removed = helm.call("uninstall", "aim", *there, "--wait")
-    assert removed.returncode == 0, removed.stderr
-    assert (
-        server.request("GET", "/apis/apps/v1/namespaces/aim-system/deployments/aim-engine-controller-manager")[0] == 404
-    )
-    assert server.request("GET", config)[0] == 404
-    assert server.request("GET", "/apis/aim.eai.amd.com/v1alpha1/aimservices")[0] == 200, "the kinds are kept"
-    again = helm.call("install", "aim", str(CHART), *there)
-    assert again.returncode == 0, again.stderr
-
-
-def token(server: ApiServer, *, reader: bool) -> str:
-    """A token of an account that may, or may not, read metrics."""
-    name, accounts = ("reader" if reader else "stranger"), "/api/v1/namespaces/default/serviceaccounts"
-    server.call("POST", accounts, {"metadata": {"name": name}})
-    if reader:
-        binding = {
-            "metadata": {"name": "metrics-readers"},
-            "roleRef": {
-                "apiGroup": "rbac.authorization.k8s.io",
-                "kind": "ClusterRole",
-                "name": "aim-engine-metrics-reader",
-            },
-            "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": "default"}],
-        }
-        server.call("POST", "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", binding)
-        review = {
-            "spec": {
-                "user": f"system:serviceaccount:default:{name}",
-                "nonResourceAttributes": {"path": "/metrics", "verb": "get"},
-            }
-        }
-        reviews = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
-        until(lambda: server.call("POST", reviews, review)["status"]["allowed"], "the reader may read")
-    return server.call("POST", f"{accounts}/{name}/token", {"spec": {}})["status"]["token"]
-
-
-def asked(url: str, bearer: str) -> int:
-    """The status of the answer."""
-    request = urllib.request.Request(url, headers={"Authorization": f"Bearer {bearer}"} if bearer else {})
-    try:
-        with urllib.request.urlopen(request, timeout=60, context=ssl._create_unverified_context()) as answer:
-            return answer.status
-    except urllib.error.HTTPError as refused:
-        refused.close()
-        return refused.code
