@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from aim_engine.api import names
+from aim_engine.api import names, reasons
 from aim_engine.api.artifact import CacheMode, DownloadObject
 from aim_engine.api.foreign import InferenceService
 from aim_engine.api.service import AIMServiceSpec, CachingMode
@@ -158,9 +158,13 @@ def _cause(cache: AIMTemplateCache, downloads: Sequence[DownloadObject]) -> str:
 
 
 def _told(conditions: Sequence[Condition]) -> str:
-    """The last part that is not as it should be: parts come in the order in which they depend on one another."""
-    wrong = causes.unready(conditions)
-    return wrong[-1].message if wrong else ""
+    """The last part that is not as it should be, in one line: parts come in the order in which they depend.
+
+    That a download has not come to its end says nothing where another part says why.
+    """
+    unready = causes.unready(conditions)
+    wrong = [one for one in unready if one.type != reasons.DOWNLOAD_COMPLETE] or unready
+    return " ".join(wrong[-1].message.split()) if wrong else ""
 
 
 def held_by(cache: AIMTemplateCache, downloads: Sequence[DownloadObject]) -> list[DownloadObject]:

@@ -254,6 +254,8 @@ async def test_a_running_service_loses_and_regains_its_cache() -> None:
 
 GIVEN_UP = condition("DownloadJobReady", "False", "JobBackoffLimitExceeded", "Job has reached the backoff limit")
 FAILED_POD = condition("DownloadJobPodsReady", "False", "PodFailed", "Container model-download failed")
+WRONG_TOKEN = condition("DownloadJobPodsReady", "False", "AuthError", "Container failed\n\nLog excerpt:\nInvalid token")
+INCOMPLETE = condition("DownloadComplete", "False", "Downloading", "Download failed before completion")
 SUMMARY = condition("Ready", "False", "InvalidSpec", "Configuration validation failed")
 
 
@@ -305,6 +307,12 @@ async def test_a_failed_cache_gets_one_retry(
             [SUMMARY, GIVEN_UP, FAILED_POD],
             "Template cache failed: weights: Container model-download failed",
             id="the pod of a failed download",
+        ),
+        pytest.param(
+            "Failed",
+            [SUMMARY, GIVEN_UP, WRONG_TOKEN, INCOMPLETE],
+            "Template cache failed: weights: Container failed Log excerpt: Invalid token",
+            id="the words of the pod in one line, not that its download has not come to its end",
         ),
         pytest.param(
             "Progressing",
