@@ -130,6 +130,7 @@ PARTS = (
     Part("node", "nodes", _node, ready="Nodes are ready"),
     Part("kserve", "KServe", _aim("kserve"), ready="is ready", prepare=_kserve, log="kserve-start"),
     Part("gateway", "gateway, stand-in", _gateway, ready="is ready"),
+    Part("autoscaler", "autoscaler, stand-in", _aim("autoscaler"), ready="is ready"),
     Part(
         "operator",
         "AIM Engine operator",
