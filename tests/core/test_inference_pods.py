@@ -7,6 +7,7 @@ import msgspec
 import pytest
 
 from aim_engine.api.environment import EnvVar, ResourceRequirements
+from aim_engine.api.foreign import HorizontalPodAutoscaler
 from aim_engine.api.hardware import GpuRequirements, HardwareRequirements
 from aim_engine.api.service import AIMServiceSpec
 from aim_engine.api.template import Profile, TemplateSpec
@@ -159,6 +160,12 @@ def test_replicas(fields: Any, bounds: tuple[int, int], automatic: bool, text: s
     assert scaling.bounds(given) == bounds
     assert scaling.is_automatic(given) is automatic
     assert scaling.replicas(given, None).replicas == text
+
+
+def test_an_autoscaler_that_was_left_behind_has_no_say() -> None:
+    scaler = msgspec.convert({"spec": {"minReplicas": 1, "maxReplicas": 3}}, HorizontalPodAutoscaler)
+    assert scaling.replicas(spec(replicas=2), scaler).replicas == "2"
+    assert scaling.replicas(spec(replicas=2, maxReplicas=3), scaler).replicas == "0/0 (1-3)"
 
 
 @pytest.mark.parametrize(

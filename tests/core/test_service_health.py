@@ -47,6 +47,20 @@ def said(reason: str, message: str, at: str = "2026-01-02T00:00:00Z") -> Event:
             id="a conflict is no complaint",
         ),
         pytest.param(
+            served("False"),
+            [said("InternalError", 'failed to get KEDA autoscaler: no matches for kind "ScaledObject" in version "x"')],
+            AIMStatus.PROGRESSING,
+            "CreatingRuntime",
+            id="without KEDA the autoscaler's condition tells",
+        ),
+        pytest.param(
+            served("False"),
+            [said("InternalError", 'ScaledObject.keda.sh "i" is invalid: spec.triggers: Required value')],
+            AIMStatus.FAILED,
+            "InternalError",
+            id="what KEDA refuses is a complaint",
+        ),
+        pytest.param(
             served("False", since="2026-01-03T00:00:00Z"),
             [said("InternalError", "boom")],
             AIMStatus.PROGRESSING,

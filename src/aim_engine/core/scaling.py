@@ -34,8 +34,11 @@ def annotations(spec: AIMServiceSpec, inference_service: str) -> dict[str, str]:
 
 
 def replicas(spec: AIMServiceSpec, autoscaler: HorizontalPodAutoscaler | None) -> ServiceReplicas:
-    """The replicas for the status: the autoscaler's numbers, else what is configured."""
-    if autoscaler is not None:
+    """The replicas for the status: the autoscaler's numbers, else what is configured.
+
+    KServe leaves the autoscaler behind when automatic scaling is switched off; then its numbers mean nothing.
+    """
+    if autoscaler is not None and is_automatic(spec):
         fewest, most = autoscaler.spec.min_replicas or 1, autoscaler.spec.max_replicas
         current = autoscaler.status.current_replicas or 0
         desired = autoscaler.status.desired_replicas or 0

@@ -11,7 +11,7 @@ from aim_engine.core.problems import Dependency, Problem, infrastructure
 
 SERVERLESS: Final = "ServerlessModeRejected"
 HARMLESS: Final = ("the object has been modified", "Operation cannot be fulfilled")
-UNKNOWN_SCALER: Final = ("keda", "scaledobject")
+UNKNOWN_SCALER: Final = 'no matches for kind "ScaledObject"'
 
 NOT_INSTALLED: Final = infrastructure(
     "KServeNotInstalled",
@@ -53,7 +53,7 @@ def _internal_error(found: InferenceService, said: Sequence[Event], ready: Forei
         if event.type == "Warning"
         and event.reason == "InternalError"
         and not any(text in event.message for text in HARMLESS)
-        and not any(text in event.message.lower() for text in UNKNOWN_SCALER)
+        and UNKNOWN_SCALER not in event.message
     ]
     error = events.newest(errors)
     since = ready.last_transition_time if ready else None
