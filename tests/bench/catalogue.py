@@ -1,9 +1,11 @@
 """500 models of 50 images with 4 templates each, from creation to Ready, against a bare loop with the same writes.
 
 The weights are given by hand, so that no discovery has to run; the images, each an index of platforms, are read from a
-real registry, whose access log tells what was read. The operator is a process of its own. The floor makes the least
-that has to be written, at concurrency 8 on the same server: every template, and one status for every template and
-model. When all is done, the API server itself counts what is still written.
+real registry, whose access log tells what was read. The operator is a process of its own. When all is done, the API
+server itself counts what is still written.
+
+The floor makes the least that has to be written, at concurrency 8 on the same server: every model and template as they
+are in the end, and one status for each of them. The operator also writes Events, and a second status of each model.
 """
 
 import asyncio
@@ -30,6 +32,7 @@ from tests.registry.pushing import Pusher
 from aim_engine.controllers.kinds import MODELS, NAMESPACES, TEMPLATES
 from aim_engine.kube.client import Client, Selection
 from aim_engine.kube.kubeconfig import from_kubeconfig
+from aim_engine.kube.resource import Resource
 from aim_engine.local import binaries
 from aim_engine.local.control_plane import Cluster, running
 from aim_engine.objects import Manifest
@@ -85,8 +88,8 @@ async def _run() -> None:
             ):
                 for namespace in ("floor", "bench", "aim-system"):
                     await client.create(NAMESPACES, _object("v1", "Namespace", {"name": namespace}))
-                floor = await _floor(client, host)
                 measured = await _operator(cluster, client, host, directory)
+                floor = await _floor(client)
             reads = _reads(directory)
     _print(floor, measured, reads)
 
@@ -122,29 +125,34 @@ def _model(host: str, number: int, namespace: str) -> Manifest:
     return _object(MODELS.api_version, MODELS.kind, metadata, spec=spec)
 
 
-async def _floor(client: Client, host: str) -> float:
-    """Seconds for the least that has to be written; what was written goes again."""
-    await at_once(range(NUMBER), lambda number: client.create(MODELS, _model(host, number, "floor"), msgspec.Raw), 8)
+async def _floor(client: Client) -> float:
+    """Seconds for the least that had to be written: the objects as the operator left them, in another namespace."""
+    models = (await client.list(MODELS, Selection("bench"))).items
+    templates: dict[str, list[Manifest]] = {}
+    for template in (await client.list(TEMPLATES, Selection("bench"))).items:
+        templates.setdefault(template["spec"]["modelName"], []).append(template)
 
-    async def write(number: int) -> None:
-        for index in range(EACH):
-            metadata = {"name": f"model-{number}-{index}", "namespace": "floor"}
-            spec = {"modelName": f"model-{number}", "hardware": {"cpu": {"requests": "1"}}}
-            template = _object(TEMPLATES.api_version, TEMPLATES.kind, metadata, spec=spec)
-            made = await client.apply(TEMPLATES, template, manager="floor")
-            done = {**made, "status": {"status": "Ready"}}
-            await client.replace(TEMPLATES, done, msgspec.Raw, subresource="status")
-        change = {"status": {"status": "Ready"}}
-        key = MODELS.key(_model(host, number, "floor"))
-        await client.patch(MODELS, key, change, msgspec.Raw, subresource="status")
+    async def write(model: Manifest) -> None:
+        made = await client.create(MODELS, _copy(MODELS, model))
+        for template in templates[model["metadata"]["name"]]:
+            owner = {**template["metadata"]["ownerReferences"][0], "uid": made["metadata"]["uid"]}
+            wanted = _copy(TEMPLATES, template, labels=template["metadata"]["labels"], ownerReferences=[owner])
+            answer = await client.apply(TEMPLATES, wanted, manager="floor")
+            await _report(client, TEMPLATES, answer, template)
+        await _report(client, MODELS, made, model)
 
     started = time.perf_counter()
-    await at_once(range(NUMBER), write, 8)
-    seconds = time.perf_counter() - started
-    for resource in (TEMPLATES, MODELS):
-        items = (await client.list(resource, Selection("floor"))).items
-        await at_once(items, lambda item, of=resource: client.delete(of, of.key(item)), 8)
-    return seconds
+    await at_once(models, write, 8)
+    return time.perf_counter() - started
+
+
+def _copy(resource: Resource, item: Manifest, **metadata: Any) -> Manifest:
+    named = {"name": item["metadata"]["name"], "namespace": "floor", **metadata}
+    return _object(resource.api_version, resource.kind, named, spec=item["spec"])
+
+
+async def _report(client: Client, resource: Resource, item: Manifest, like: Manifest) -> None:
+    await client.replace(resource, {**item, "status": like["status"]}, msgspec.Raw, subresource="status")
 
 
 async def _operator(cluster: Cluster, client: Client, host: str, directory: Path) -> Measured:

@@ -163,6 +163,60 @@ def test_what_a_node_offers(labels: dict[str, str], expected: dict[str, int]) ->
     assert {model: offer.vram // GI for model, offer in offered.items()} == expected
 
 
+WORDS = {
+    "device-id": st.sampled_from(["74a1", "0x74A1", "740f", "75a3", "beef", ""]),
+    "family": st.sampled_from(["MI300X", "Instinct_MI210", "AI", ""]),
+    "vram": st.sampled_from(["192G", "65520", "?", ""]),
+}
+KEYS = st.builds("{}amd.com/gpu.{}".format, st.sampled_from(["", "beta."]), st.sampled_from(sorted(WORDS)))
+
+
+@st.composite
+def gpu_labels(draw: st.DrawFn) -> dict[str, str]:
+    """Labels of one node in any form: a value, or a key that ends in it and tells how many there are."""
+    labels: dict[str, str] = {}
+    for key in draw(st.lists(KEYS, max_size=4)):
+        word = draw(WORDS[key.rpartition(".")[2]])
+        if word and draw(st.booleans()):
+            labels[f"{key}.{word}"] = draw(st.sampled_from(["8", "0", ""]))
+        else:
+            labels[key] = word
+    return labels
+
+
+def leads_to(affinity: NodeAffinity | None, node: Node) -> bool:
+    """Whether the scheduler would put a pod with this affinity there."""
+    if affinity is None:
+        return True
+    selector, labels = affinity.required_during_scheduling_ignored_during_execution, node.metadata.labels
+    assert selector is not None
+    return any(
+        all(
+            one.key in labels if one.operator == "Exists" else labels.get(one.key) in one.values
+            for one in term.match_expressions
+        )
+        for term in selector.node_selector_terms
+    )
+
+
+@given(st.lists(gpu_labels().map(labelled), max_size=4))
+def test_whatever_labels_nodes_have_pods_reach_every_node_that_counts(nodes: list[Node]) -> None:
+    offered = node_gpus.inventory(nodes)
+    assert list(offered) == sorted(offered)
+    assert node_gpus.inventory(reversed(nodes)) == offered
+    for model in offered:
+        wanted = GpuRequirements(requests=1, model=model)
+        part = gpu_check.inspect(wanted, offered)
+        assert part and part.effective_reason == "GPUAvailable"
+        affinity = gpu_check.affinity(wanted, offered)
+        assert all(leads_to(affinity, node) for node in nodes if model in node_gpus.inventory([node]))
+
+
+@given(st.dictionaries(st.text(max_size=30), st.text(max_size=20), max_size=5))
+def test_any_labels_are_some_offer_or_none(labels: dict[str, str]) -> None:
+    assert all(offer.vram >= 0 for offer in node_gpus.inventory([labelled(labels)]).values())
+
+
 def test_of_several_nodes_the_most_memory_counts_and_models_are_sorted() -> None:
     nodes = [
         labelled({"amd.com/gpu.device-id": "74a1", "amd.com/gpu.vram": "64G"}),

@@ -162,6 +162,35 @@ def test_malformed_deployments_fail_the_whole_extraction(text: str, message: str
     assert metadata.of_labels({LABEL: text, "com.amd.aim.title": "t"}) == Malformed(message)
 
 
+DEPLOYMENTS = st.lists(
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "gpuModel": st.text(min_size=1, max_size=10),
+            "gpuCount": st.integers(0, 64),
+            "precision": st.sampled_from(["fp8", "fp16"]),
+            "metric": st.sampled_from(["latency", "throughput"]),
+            "profileId": st.text(min_size=1, max_size=10),
+            "description": st.text(min_size=1, max_size=30),
+        },
+    ),
+    max_size=3,
+)
+
+
+@given(DEPLOYMENTS)
+def test_deployments_are_found_again_in_every_form_that_images_have(written: list[Manifest]) -> None:
+    whole = json.dumps(written)
+    for text in (whole, whole[1:-1], json.dumps(written, ensure_ascii=False), repr(written)):
+        read = metadata.recommended_deployments(text)
+        assert not isinstance(read, Malformed), text
+        assert [{key: value for key, value in one.items() if value is not None} for one in map(plain, read)] == written
+
+
+def plain(deployment: RecommendedDeployment) -> Manifest:
+    return msgspec.to_builtins(deployment)
+
+
 @given(st.text(max_size=100))
 def test_any_label_is_read_or_refused(text: str) -> None:
     assert isinstance(metadata.recommended_deployments(text), tuple | Malformed)

@@ -62,6 +62,36 @@ def test_patterns(pattern: str, repository: str, expected: bool) -> None:
     assert Wish("docker.io", pattern).fits(repository) is expected
 
 
+SEGMENT = st.from_regex(r"[a-z0-9]+([._-][a-z0-9]+)*", fullmatch=True).filter(lambda text: len(text) < 20)
+PATH = st.lists(SEGMENT, min_size=1, max_size=2).map(lambda path: ["acme", *path])
+TAG = st.from_regex(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,20}", fullmatch=True)
+REGISTRY = st.sampled_from(["docker.io", "ghcr.io", "127.0.0.1:5000", "localhost:5000", "registry.example"])
+
+
+@given(
+    REGISTRY,
+    st.lists(SEGMENT, min_size=1, max_size=2).map(lambda path: ["acme", *path]),
+    TAG,
+    st.sampled_from(["image", "repository", "pattern"]),
+)
+def test_what_a_filter_found_is_what_it_would_take_again(registry: str, path: list[str], tag: str, form: str) -> None:
+    """Else a model that is deleted would not come again."""
+    repository = "/".join(path)
+    written = {"image": f"{repository}:{tag}", "repository": repository, "pattern": f"{path[0]}/*"}[form]
+    for source in (spec(written, registry=registry), spec(f"{registry}/{written}", registry="other.example")):
+        asked = model_sources.wish(source, source.filters[0])
+        assert asked.registry == registry
+        assert asked.is_pattern == (form == "pattern")
+        assert model_sources.matches(source, Found(registry, repository, tag).uri)
+
+
+@given(st.text(max_size=40), st.text(max_size=20), st.text(max_size=40))
+def test_any_filter_is_understood_somehow(written: str, registry: str, image: str) -> None:
+    source = spec(written, registry=registry)
+    assert isinstance(model_sources.wish(source, source.filters[0]), Wish)
+    assert model_sources.matches(source, image) in (True, False)
+
+
 @given(st.text(alphabet="ab/.*-", max_size=12), st.text(alphabet="ab/.-", max_size=12))
 def test_a_pattern_means_what_a_glob_means(pattern: str, repository: str) -> None:
     def glob(parts: str, text: str) -> bool:

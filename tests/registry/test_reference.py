@@ -7,6 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from yarl import URL
 
+from aim_engine.core import images
+from aim_engine.core.images import Image
 from aim_engine.registry import errors, reference
 from aim_engine.registry.reference import Reference
 
@@ -105,3 +107,13 @@ def test_any_text_is_an_image_or_refused_with_a_sentence(text: str) -> None:
 def test_any_registry_that_is_taken_is_an_address(host: str) -> None:
     if reference.is_registry(host):
         assert URL(f"https://{host}/v2/").host
+
+
+@given(hosts, repositories, tags, digests)
+def test_names_are_read_here_as_where_names_of_models_come_from(
+    host: str, repository: str, tag: str, digest: str
+) -> None:
+    written = f"{host}/{repository}:{tag}{f'@{digest}' if digest else ''}"
+    there, here = images.parse(written), reference.parse(written)
+    assert isinstance(there, Image)
+    assert (there.registry, there.repository, there.reference) == (here.registry, here.repository, here.wanted)

@@ -29,6 +29,10 @@ BURST = 25
 """So many events one source may write about one object before it has to slow down."""
 REMEMBERED = 4096
 """Of how many events, series and objects the recent past is kept."""
+CROWD = 100
+"""When more than this many wait, a burst is under way, and passes come first: the pause after each event is three times
+as long as its writing took."""
+LONGEST_PAUSE = 0.1
 ATTEMPTS = 5
 LONGEST = 1024
 """What the server takes as a message."""
@@ -163,7 +167,7 @@ def _name(occurrence: Occurrence) -> str:
 class Recorder:
     """Writes events beside the passes; `run` is its only task."""
 
-    def __init__(self, client: Client, *, most_waiting: int = 10_000) -> None:
+    def __init__(self, client: Client, *, most_waiting: int = 20_000) -> None:
         self._client = client
         self._correlator = Correlator(client.timings)
         self._waiting: asyncio.Queue[tuple[Occurrence, datetime]] = asyncio.Queue(most_waiting)
@@ -186,7 +190,10 @@ class Recorder:
             occurrence, moment = await self._waiting.get()
             writing = self._correlator.correlate(occurrence, loop.time())
             if writing:
+                started = loop.time()
                 await self._write(writing, moment)
+                if self._waiting.qsize() > CROWD:
+                    await asyncio.sleep(min(3 * (loop.time() - started), LONGEST_PAUSE))
             if self._waiting.empty():
                 self._idle.set()
 
