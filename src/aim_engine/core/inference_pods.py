@@ -49,6 +49,12 @@ def inspect(its_pods: Sequence[Pod], around: Surroundings) -> Component:
     return msgspec.structs.replace(found, message=f"{found.effective_message}: {cause}") if cause else found
 
 
+def laggards(its_pods: Sequence[Pod], around: Surroundings) -> str:
+    """What keeps the pods that are not ready while others are; one that is suffices for `inspect`."""
+    waiting = [pod for pod in its_pods if not pods.is_ready(pod)]
+    return inspect(waiting, around).effective_message if 0 < len(waiting) < len(its_pods) else ""
+
+
 def unplaced(its_pods: Sequence[Pod], said: Sequence[Event]) -> tuple[Pod, str] | None:
     """A pod that no node takes, and the scheduler's last words on it."""
     for pod in its_pods:

@@ -82,7 +82,7 @@ def _failed(seen: _Seen) -> _Finding | None:
 
 
 def _ready(seen: _Seen) -> _Finding | None:
-    if any(pod.status.phase == "Succeeded" or _is_ready(pod) for pod in seen.pods):
+    if any(pod.status.phase == "Succeeded" or is_ready(pod) for pod in seen.pods):
         return _Finding(AIMStatus.READY, "PodsReady", "Pods are ready")
     return None
 
@@ -145,7 +145,8 @@ def _newest_failed(pods: Sequence[Pod]) -> Pod | None:
     return max(failed, key=lambda pod: (pod.metadata.creation_timestamp or _LONG_AGO, pod.metadata.name), default=None)
 
 
-def _is_ready(pod: Pod) -> bool:
+def is_ready(pod: Pod) -> bool:
+    """Whether a pod runs and says that it can do its work."""
     return pod.status.phase == "Running" and any(
         condition.type == "Ready" and condition.status == "True" for condition in pod.status.conditions
     )
@@ -176,7 +177,7 @@ def _is_unschedulable(pod: Pod) -> bool:
 
 def _outline(pod: Pod) -> tuple[object, ...]:
     waiting = [(status.name, status.state.waiting and status.state.waiting.reason) for status in _containers(pod)]
-    return pod.status.phase, _is_ready(pod), has_issue(pod), waiting
+    return pod.status.phase, is_ready(pod), has_issue(pod), waiting
 
 
 def _containers(pod: Pod) -> tuple[ContainerStatus, ...]:

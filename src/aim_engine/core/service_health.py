@@ -24,9 +24,9 @@ NO_GATEWAY_API: Final = infrastructure(
 
 
 def inference_service(
-    found: InferenceService | None, said: Sequence[Event], name: str | Problem, *, installed: bool
+    found: InferenceService | None, said: Sequence[Event], name: str | Problem, *, installed: bool, laggards: str = ""
 ) -> Component:
-    """What serves the model, as KServe reports it."""
+    """What serves the model, as KServe reports it; `laggards` tells what some of its pods wait for."""
     if isinstance(name, Problem):
         return Component(name="InferenceService", problems=(name,), dependency=Dependency.DOWNSTREAM)
     if not installed:
@@ -41,8 +41,9 @@ def inference_service(
         return _served(AIMStatus.FAILED, SERVERLESS, hint)
     if error := _internal_error(found, said, ready):
         return _served(AIMStatus.FAILED, "InternalError", error.message)
-    cause = f": {ready.message}" if ready and ready.message else ""
-    return _served(AIMStatus.PROGRESSING, "CreatingRuntime", f"InferenceService is not ready{cause}")
+    cause = laggards or (ready.message if ready else "")
+    said_so = f"InferenceService is not ready: {cause}" if cause else "InferenceService is not ready"
+    return _served(AIMStatus.PROGRESSING, "CreatingRuntime", said_so)
 
 
 def _internal_error(found: InferenceService, said: Sequence[Event], ready: ForeignCondition | None) -> Event | None:

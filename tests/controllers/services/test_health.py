@@ -242,6 +242,19 @@ async def test_a_pod_without_gpus_tells_what_it_needs_and_what_is_free(nodes: li
     assert seen.message("InferenceServicePodsReady") == f"{said}: {message}"
 
 
+async def test_replicas_beside_ready_ones_tell_what_they_wait_for() -> None:
+    second = pod("Pending", ready=False, gpus=1)
+    second["metadata"]["name"] = "second"
+    world = stage(RUNS, *WHOLE, served("False"), pod(gpus=8, node="a"), second, node("a", 8))
+    say(world, "Pod", "second", "FailedScheduling", "0/1 nodes are available: 1 Insufficient amd.com/gpu.")
+    seen = await world.look(SERVICES, "chat")
+    assert (seen.condition("InferenceServicePodsReady"), seen.word) == ("True/PodsReady", "Starting")
+    assert seen.message("InferenceServiceReady") == (
+        "InferenceService is not ready: 0/1 nodes are available: 1 Insufficient amd.com/gpu.: "
+        "needs 1 amd.com/gpu on one node, free are 0 of 8 on a"
+    )
+
+
 @pytest.mark.parametrize(
     ("reason", "told", "overall"),
     [

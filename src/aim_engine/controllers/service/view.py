@@ -53,7 +53,11 @@ def components(service: Service, seen: Seen, routing: Component | None) -> tuple
     served = seen.served
     conflict = taken(service, served.inference_service)
     serving = conflict or service_health.inference_service(
-        served.inference_service, served.events, served.name, installed=served.installed
+        served.inference_service,
+        served.events,
+        served.name,
+        installed=served.installed,
+        laggards=inference_pods.laggards(served.pods, served.around_pods),
     )
     parts = [seen.model.component, seen.template.component, seen.config.component, serving]
     if served.inference_service:
