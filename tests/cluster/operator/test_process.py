@@ -107,12 +107,15 @@ def test_metrics_are_for_tokens_that_may_read_them(own_server: ApiServer, own_cl
     assert scrape(stage.metrics, stranger)[0] == 403
     status, text = scrape(stage.metrics, scraper)
     assert status == 200
-    host = own_cluster.server.removeprefix("https://")
-    missing = [
-        line for line in PROMISED if not any(one.startswith(line.replace("%HOST%", host)) for one in text.splitlines())
-    ]
-    assert missing == []
+    assert missing(text, own_cluster) == []
     assert "# TYPE kube_watch_restarts_total counter" in text
+
+
+def missing(text: str, cluster: Cluster) -> list[str]:
+    """The promised metrics that a scrape does not have."""
+    host = cluster.server.removeprefix("https://")
+    promised = [line.replace("%HOST%", host) for line in PROMISED]
+    return [line for line in promised if not any(one.startswith(line) for one in text.splitlines())]
 
 
 def test_a_rotated_certificate_is_taken_up(stage: Stage) -> None:
@@ -189,11 +192,15 @@ def test_a_failed_write_is_reported_on_the_object_while_the_rest_goes_on(
 def test_an_orderly_end_is_quick_and_gives_the_lease_back(
     own_cluster: Cluster, own_server: ApiServer, own_namespace: str, tmp_path: Path
 ) -> None:
-    """The real command with its real durations; a port that is taken is one sentence."""
-    flags = ("--leader-elect", "--metrics-bind-address=127.0.0.1:0", "--metrics-secure=false")
+    """The real command with its real durations and open metrics; a port that is taken is one sentence."""
+    port = free_port()
+    flags = ("--leader-elect", f"--metrics-bind-address=127.0.0.1:{port}", "--metrics-secure=false")
     variables = {"AIM_SYSTEM_NAMESPACE": own_namespace, "POD_NAME": "manager-0"}
     with Operator(own_cluster.kubeconfig, tmp_path, *flags, command=REAL, **variables) as operator:
         operator.wait_ready()
+        operator.wait_line(msg="became leader")
+        status, text = scrape(f"http://127.0.0.1:{port}/metrics", None)
+        assert (status, missing(text, own_cluster)) == (200, [])
         lease = f"/apis/coordination.k8s.io/v1/namespaces/{own_namespace}/leases/3be10d2f.eai.amd.com"
         held = own_server.wait_until(lease, lambda one: one["spec"].get("holderIdentity") == "manager-0")
         assert held["spec"]["leaseDurationSeconds"] == 15
