@@ -60,9 +60,15 @@ class Internet:
     def at(cls, directory: Path) -> "Internet":
         return cls(**json.loads((directory / "internet.json").read_text()))
 
-    def publish(self, organisation: str, registry: str, *, fault: str = "", unreadable: str = "") -> None:
-        """Have the images that a registry has of an organisation found; with a fault, and a repository refused."""
-        told = {"organisation": organisation, "registry": registry, "fault": fault, "unreadable": unreadable}
+    def publish(
+        self, organisation: str, registry: str, *, fault: str = "", unreadable: str = "", limited: str = ""
+    ) -> None:
+        """Have the images that a registry has of an organisation found.
+
+        Its listing may have a fault, one repository may be refused, and one be asked for too often.
+        """
+        told = {"organisation": organisation, "registry": registry, "fault": fault}
+        told |= {"unreadable": unreadable, "limited": limited}
         request = urllib.request.Request(self.control, json.dumps(told).encode(), method="PUT")
         with urllib.request.urlopen(request, timeout=60) as answer:
             assert answer.status == 200
@@ -135,6 +141,8 @@ class StandIn:
         told = self._published.get(parts[1])
         if told is None or told["unreadable"] == parts[2]:
             return web.json_response({"errors": [{"code": "DENIED"}]}, status=403 if told else 404)
+        if told["limited"] == parts[2]:
+            return await FAULTS["429"](request)
         headers = {name: value for name, value in request.headers.items() if name.lower() not in HOP_BY_HOP}
         query = dict(request.query) | ({"n": str(SHORT_PAGE)} if parts[-1] == "list" else {})
         address = URL(f"http://{told['registry']}/{'/'.join(parts)}").with_query(query)

@@ -45,6 +45,16 @@ def locked_registry(program: Path, tmp_path_factory: pytest.TempPathFactory) -> 
         yield host
 
 
+@pytest.fixture(scope="session")
+def distrusted_registry(program: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """One whose certificate nobody knows."""
+    directory = tmp_path_factory.mktemp("distrusted")
+    authority = servers.Authority(directory / "authority")
+    tls = {"certificate": str(authority.certificate_file), "key": str(authority.key_file)}
+    with servers.registry(program, directory / "registry", http={"tls": tls}) as host:
+        yield host
+
+
 @pytest.fixture
 def catalogue(api_server: ApiServer, namespace: str, operator: Path) -> Iterator[Catalogue]:
     """Models, templates and sources of one test; the cluster-scoped ones are gone after it."""

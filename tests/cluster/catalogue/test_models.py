@@ -84,6 +84,14 @@ def test_why_an_image_cannot_be_read(catalogue: Catalogue, open_registry: str, i
     assert catalogue.all(TEMPLATES) == []
 
 
+def test_a_registry_with_a_certificate_that_is_not_trusted(catalogue: Catalogue, distrusted_registry: str) -> None:
+    catalogue.apply(MODELS, "odd", {"image": f"{distrusted_registry}/catalogue/tiny:1.0.0"})
+    model = catalogue.until_state(MODELS, "odd", "Degraded")
+    assert condition(model, "ImageMetadataReady") == ("False", "NetworkError")
+    assert "is not trusted" in message(model, "ImageMetadataReady")
+    assert "AIM_REGISTRY_CA_FILE" in message(model, "ImageMetadataReady")
+
+
 def test_a_pull_secret_that_is_missing_then_wrong_then_right(catalogue: Catalogue, locked_registry: str) -> None:
     image = f"{locked_registry}/catalogue/tiny:2.0.0"
     catalogue.apply(MODELS, "private", {"image": image, "imagePullSecrets": [{"name": "regcred"}]})
@@ -209,3 +217,28 @@ def test_deleting_a_model_leaves_nothing_behind(catalogue: Catalogue, open_regis
     assert catalogue.all(TEMPLATES)
     catalogue.delete(MODELS, "tiny")
     catalogue.wait(lambda: not catalogue.all(TEMPLATES) and not catalogue.jobs(), "templates and Jobs are gone")
+
+
+def test_deleting_a_source_leaves_nothing_behind(catalogue: Catalogue, open_registry: str) -> None:
+    source, image = f"source-{catalogue.unique}", "catalogue/tiny:2.0.0"
+    catalogue.apply("aimclustermodelsources", source, {"registry": open_registry, "filters": [{"image": image}]})
+
+    def models() -> list[str]:
+        found = catalogue.all(CLUSTER_MODELS, f"aim.eai.amd.com/model-source%3D{source}")
+        return [one["metadata"]["name"] for one in found]
+
+    catalogue.wait(lambda: len(models()) == 1, "its model")
+    (model,) = models()
+    catalogue.until_state(CLUSTER_MODELS, model, "Ready")
+    templates = templates_named(catalogue, model)
+    assert len(templates) == 1
+    catalogue.delete("aimclustermodelsources", source)
+    catalogue.wait(lambda: not models() and not templates_named(catalogue, model), "models and templates are gone")
+    selector = f"labelSelector=aim.eai.amd.com/template%3D{templates[0]}"
+    for kind in ("/apis/batch/v1/namespaces/aim-system/jobs", "/api/v1/namespaces/aim-system/pods"):
+        catalogue.wait(lambda kind=kind: not catalogue.server.call("GET", f"{kind}?{selector}")["items"], f"no {kind}")
+
+
+def templates_named(catalogue: Catalogue, model: str) -> list[str]:
+    found = [one for one in catalogue.all(CLUSTER_TEMPLATES) if one.get("spec", {}).get("modelName") == model]
+    return [one["metadata"]["name"] for one in found]

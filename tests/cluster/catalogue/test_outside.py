@@ -134,6 +134,19 @@ def test_a_repository_of_docker_hub_that_cannot_be_read_is_passed_over_and_told(
     catalogue.wait(lambda: len(images_of(catalogue, name)) == 2, "the other two")
 
 
+def test_a_model_waits_until_its_registry_takes_requests_again(
+    catalogue: Catalogue, open_registry: str, internet: Internet, organisation: str
+) -> None:
+    internet.publish(organisation, open_registry, limited="aim-a")
+    catalogue.apply("aimmodels", "limited", {"image": f"{organisation}/aim-a:1.0.0"})
+    model = catalogue.until_state("aimmodels", "limited", "Degraded")
+    assert condition(model, "ImageMetadataReady") == ("False", "MetadataExtractionFailed")
+    assert "takes no more requests for now" in message(model, "ImageMetadataReady")
+    internet.publish(organisation, open_registry)
+    healed = catalogue.until_state("aimmodels", "limited", "Ready")
+    assert healed["status"]["imageMetadata"]["originalLabels"] == {"repository": f"{organisation}/aim-a"}
+
+
 def test_a_mirror_is_read_in_place_of_its_registry_and_names_stay(
     catalogue: Catalogue, open_registry: str, organisation: str
 ) -> None:
