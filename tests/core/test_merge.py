@@ -143,3 +143,27 @@ def test_every_name_occurs_once_with_the_value_of_the_highest_layer(layers: list
 )
 def test_structs_field_by_field(lower: msgspec.Struct, higher: msgspec.Struct, expected: msgspec.Struct) -> None:
     assert merge.structs(lower, higher) == expected
+
+
+@given(*[st.lists(st.sampled_from("ABCDE"), unique=True)] * 3)
+def test_it_does_not_matter_which_layers_are_merged_first(low: list[str], middle: list[str], high: list[str]) -> None:
+    layers = [env(**dict.fromkeys(names, value)) for names, value in ((low, "low"), (middle, "middle"), (high, "high"))]
+    together = merge.variables(*layers)
+    assert merge.variables(merge.variables(layers[0], layers[1]), layers[2]) == together
+    assert merge.variables(layers[0], merge.variables(layers[1], layers[2])) == together
+
+
+SHAPED = st.recursive(
+    st.fixed_dictionaries({}, optional={"number": st.integers(), "text": st.text(max_size=3)}),
+    lambda inner: st.fixed_dictionaries({}, optional={"number": st.integers(), "inside": inner}),
+    max_leaves=4,
+)
+"""Objects in which a name is always of one kind, as the arguments of an engine are."""
+
+
+@given(SHAPED, SHAPED, SHAPED)
+def test_nor_does_it_for_engine_arguments(a: dict[str, object], b: dict[str, object], c: dict[str, object]) -> None:
+    texts = [json.dumps(one) for one in (a, b, c)]
+    left = merge.arguments(merge.arguments(texts[0], texts[1]), texts[2])
+    right = merge.arguments(texts[0], merge.arguments(texts[1], texts[2]))
+    assert json.loads(left) == json.loads(right)

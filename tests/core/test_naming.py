@@ -1,5 +1,6 @@
 """The names users see, to the letter: they must never change between releases."""
 
+import re
 import string
 
 import msgspec
@@ -20,6 +21,7 @@ from aim_engine.api.image_metadata import RecommendedDeployment
 from aim_engine.api.model import CustomTemplate, TemplateProfile
 from aim_engine.api.sources import ModelSource
 from aim_engine.core import naming
+from aim_engine.core.derived_name import label_value
 from aim_engine.core.images import InvalidImage
 from aim_engine.core.problems import Category, Problem
 
@@ -318,3 +320,36 @@ def test_variables_are_hashed_in_one_order_and_without_empty_fields() -> None:
     assert [list(entry) for entry in naming.env_for_hash(written)] == [["name", "valueFrom"]] * 2
     assert list(naming.env_for_hash(written)[0]["valueFrom"]["secretKeyRef"]) == ["name", "key", "optional"]
     assert list(naming.env_for_hash(written)[1]["valueFrom"]["fieldRef"]) == ["apiVersion", "fieldPath"]
+
+
+DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+NAMESPACES = st.from_regex(r"[a-z0-9]([-a-z0-9]{0,40}[a-z0-9])?", fullmatch=True)
+
+
+@given(OBJECT_NAMES, OBJECT_NAMES, NAMESPACES)
+def test_everything_made_for_a_service_of_any_name_fits(service: str, template: str, namespace: str) -> None:
+    served = naming.inference_service(service, namespace)
+    assert isinstance(served, str)
+    names = {
+        "InferenceService": served,
+        "its Deployment, Service and ScaledObject": naming.predictor(served),
+        "its host": f"{naming.predictor(served)}-{namespace}",
+        "HTTPRoute": naming.http_route(service, namespace),
+        "Shared cache": naming.shared_template_cache(template, namespace),
+        "Shared cache beside another": naming.shared_template_cache(template, namespace, beside="Cluster"),
+        "Dedicated cache": naming.dedicated_template_cache(template, service, "3f0c8f1e-5a70-4a0b-9a57-0d6c1f8f2b11"),
+    }
+    for what, name in names.items():
+        assert len(name) <= 63, what
+        assert DNS_LABEL.fullmatch(name), what
+    assert len(naming.autoscaler(served)) <= 253
+    label = label_value(service)
+    assert label is not None
+    assert len(label) <= 63
+
+
+@given(OBJECT_NAMES, OBJECT_NAMES)
+def test_shared_caches_of_two_templates_never_meet_once_they_are_kept_apart(one: str, other: str) -> None:
+    apart = [naming.shared_template_cache(name, "ml-team", beside="Namespace") for name in (one, other)]
+    assert (apart[0] == apart[1]) == (one == other)
+    assert naming.shared_template_cache(one, "ml-team") not in apart

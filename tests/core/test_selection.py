@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from aim_engine.api.hardware import GpuRequirements, HardwareRequirements, RuntimeParameters
+from aim_engine.api.hardware import GpuRequirements, HardwareRequirements, Metric, Precision, RuntimeParameters
 from aim_engine.api.template import AIMClusterServiceTemplate, AIMServiceTemplate, Template
 from aim_engine.core import selection
 from aim_engine.core.node_gpus import Offer
@@ -120,32 +120,126 @@ def test_a_gpu_nobody_knows_is_usable_ranks_last_and_is_reported() -> None:
     assert choice.unknown_gpus == ("a: AMD-ABCD",)
 
 
-some_templates = some.lists(
+def any_template(name: str, **traits: Any) -> Template:
+    """A template of which anything may be known or not."""
+    labels = {"aim.eai.amd.com/origin": "derived"} if traits.pop("derived") else {}
+    content = {
+        "metadata": {"name": name, "namespace": "" if traits["cluster"] else "ml-team", "labels": labels},
+        "spec": {"modelName": "m", **({"hardware": {"gpu": traits["hardware"]}} if traits["hardware"] else {})},
+        "status": {"status": traits["state"], "profile": {"metadata": traits["profile"]}},
+    }
+    return msgspec.convert(content, AIMClusterServiceTemplate if traits["cluster"] else AIMServiceTemplate)
+
+
+GPUS = some.sampled_from(["MI300X", "MI308X", "MI325X", "MI250X", "MI100", "AMD-ABCD", "Instinct MI300X (rev 2)"])
+PROFILES = some.fixed_dictionaries(
+    {},
+    optional={
+        "metric": some.sampled_from(["latency", "throughput"]),
+        "precision": some.sampled_from(["fp4", "fp8", "auto"]),
+        "type": some.sampled_from(["optimized", "preview", "unoptimized"]),
+        "gpu": GPUS,
+        "gpuCount": some.integers(0, 2),
+    },
+)
+TEMPLATES = some.lists(
     some.builds(
-        template,
+        any_template,
         some.sampled_from("abcdef"),
-        state=some.sampled_from(["Ready", "Failed", "Pending"]),
+        state=some.sampled_from(["Ready", "Ready", "Ready", "Failed", "Pending", None]),
         cluster=some.booleans(),
-        gpu=some.sampled_from(["MI300X", "MI325X", "MI250X"]),
-        precision=some.sampled_from(["fp8", "fp16", "auto"]),
-        type=some.sampled_from(["optimized", "preview", "unoptimized"]),
+        derived=some.integers(0, 9).map(lambda number: number == 0),
+        hardware=some.none() | some.fixed_dictionaries({}, optional={"model": GPUS, "requests": some.integers(0, 2)}),
+        profile=PROFILES,
     ),
     max_size=6,
     unique_by=lambda one: (one.metadata.name, one.metadata.namespace),
 )
+WISHES = some.builds(
+    Wish,
+    some.builds(
+        RuntimeParameters,
+        metric=some.none() | some.sampled_from(Metric),
+        precision=some.none() | some.sampled_from([Precision.FP8, Precision.AUTO]),
+        hardware=some.none()
+        | some.builds(
+            HardwareRequirements,
+            gpu=some.builds(GpuRequirements, requests=some.none() | some.integers(0, 2), model=some.none() | GPUS),
+        ),
+    ),
+    allow_unoptimized=some.booleans(),
+)
 
 
-@given(some_templates, some.randoms())
-def test_the_choice_does_not_depend_on_the_order_and_explains_every_candidate(
-    candidates: list[Template], random: Any
+@given(TEMPLATES, WISHES, some.randoms())
+def test_the_choice_does_not_depend_on_the_order_of_candidates(
+    candidates: list[Template], wish: Wish, random: Any
 ) -> None:
-    choice = selection.choose(candidates, Wish(), OFFERED)
     shuffled = list(candidates)
     random.shuffle(shuffled)
-    again = selection.choose(shuffled, Wish(), OFFERED)
-    assert again == choice
-    assert len(choice.verdicts) == len(candidates)
-    assert [verdict.reason for verdict in choice.verdicts].count("") == {
-        Outcome.CHOSEN: 1,
-        Outcome.AMBIGUOUS: max(2, [verdict.reason for verdict in choice.verdicts].count("")),
-    }.get(choice.outcome, 0)
+    assert selection.choose(shuffled, wish, OFFERED) == selection.choose(candidates, wish, OFFERED)
+
+
+@given(TEMPLATES, WISHES)
+def test_every_candidate_is_explained_and_the_explanation_agrees_with_the_choice(
+    candidates: list[Template], wish: Wish
+) -> None:
+    choice = selection.choose(candidates, wish, OFFERED)
+    told = {(one.template, one.namespaced): one for one in choice.verdicts}
+    considered = [one for one in candidates if not one.metadata.labels]
+    assert set(told) == {(one.metadata.name, isinstance(one, AIMServiceTemplate)) for one in considered}
+    assert len(told) == len(choice.verdicts)
+    best = [one for one in choice.verdicts if not one.reason]
+    outranked = [one for one in choice.verdicts if one.reason == selection.LOWER_RANK]
+    assert all(one.score == best[0].score for one in best), "those that tie are equal"
+    assert all(one.score > best[0].score for one in outranked), "and better than all that were outranked"
+    assert len({one.namespaced for one in (*best, *outranked)}) <= 1, "of one scope"
+    assert all(bool(one.stage) == bool(one.reason) for one in choice.verdicts)
+    assert sum(choice.counts.values()) + len(best) == len(choice.verdicts)
+    if choice.template:
+        assert choice.outcome is Outcome.CHOSEN
+        assert [(one.template, one.namespaced) for one in best] == [
+            (choice.template.metadata.name, isinstance(choice.template, AIMServiceTemplate))
+        ]
+    else:
+        assert len(best) != 1
+        assert (choice.outcome is Outcome.AMBIGUOUS) == bool(best)
+        assert (choice.outcome is Outcome.NO_CANDIDATES) == (not told)
+
+
+@given(TEMPLATES, WISHES)
+def test_what_was_chosen_is_still_chosen_without_the_others(candidates: list[Template], wish: Wish) -> None:
+    choice = selection.choose(candidates, wish, OFFERED)
+    if choice.template:
+        assert selection.choose([choice.template], wish, OFFERED).template == choice.template
+
+
+@given(TEMPLATES)
+def test_scores_are_a_total_order(candidates: list[Template]) -> None:
+    scores = [selection.score(one) for one in candidates]
+    assert all(len(score) == 4 for score in scores)
+    assert all(one < other or other < one or one == other for one in scores for other in scores)
+
+
+def test_a_gpu_nobody_knows_ranks_with_templates_that_name_none() -> None:
+    offered = {**OFFERED, "AMD-ABCD": Offer()}
+    choice = selection.choose([template("a", gpu="AMD-ABCD"), template("b", gpu=None)], Wish(), offered)
+    assert choice.outcome is Outcome.AMBIGUOUS
+
+
+def test_an_override_of_no_gpu_fits_no_template_with_gpus() -> None:
+    choice = selection.choose([template("a")], gpu_wish(requests=0), OFFERED)
+    assert choice.counts == {"ServiceOverridesNotMatched": 1}
+
+
+def test_the_nearest_miss_came_furthest_and_is_the_best_of_those() -> None:
+    candidates = [
+        template("a", state="Failed"),
+        template("b", type="unoptimized"),
+        template("c", gpu="MI250X", metric="throughput"),
+        template("d", gpu="MI250X"),
+    ]
+    choice = selection.choose(candidates, Wish(), OFFERED)
+    assert choice.nearest is not None
+    assert str(choice.nearest) == "d: RequiredGPUNotInCluster (GPU), score 0/6/0/2"
+    assert [one.stage for one in choice.verdicts] == ["availability", "optimisation", "GPU", "GPU"]

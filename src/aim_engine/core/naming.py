@@ -98,8 +98,7 @@ def custom_model(base_image: str, sources: Sequence[ModelSource], beside: Hardwa
         inputs += [source.model_id, source.source_uri]
         inputs += [endpoint] if (endpoint := s3_endpoint(source)) else []
     if beside is not None:
-        inputs += _visible(beside.gpu)
-        inputs += _invisible(beside)
+        inputs += [*_visible(beside.gpu), *_invisible(beside)] or ["hardware"]
     return derived([sources[0].model_id if sources else "custom-model"], *inputs)
 
 

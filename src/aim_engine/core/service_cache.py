@@ -206,13 +206,15 @@ def mounts(cache: AIMTemplateCache) -> tuple[tuple[Manifest, ...], tuple[Manifes
     status = cache.status
     held = (status.artifacts or status.model_caches) if status else {}
     ready = [
-        entry for _, entry in sorted(held.items()) if entry.status == AIMStatus.READY and entry.persistent_volume_claim
+        (key, entry)
+        for key, entry in sorted(held.items())
+        if entry.status == AIMStatus.READY and entry.persistent_volume_claim
     ]
     volumes: dict[str, Manifest] = {}
     mounted: dict[str, Manifest] = {}
-    for entry in ready:
+    for key, entry in ready:
         name, path = name_part(entry.name), mount_path(entry)
-        name = derived([entry.name], entry.name) if name in volumes else name
+        name = derived([entry.name], key) if name in volumes else name
         if path not in mounted:
             volumes[name] = {"name": name, "persistentVolumeClaim": {"claimName": entry.persistent_volume_claim}}
             mounted[path] = {"name": name, "mountPath": path}
