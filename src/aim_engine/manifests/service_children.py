@@ -6,9 +6,10 @@ import msgspec
 
 from aim_engine.api import names
 from aim_engine.api.artifact import CacheMode
+from aim_engine.api.environment import EnvVar
 from aim_engine.api.hardware import RuntimeParameters
 from aim_engine.api.service import AIMServiceSpec, InlineModel
-from aim_engine.api.template import AIMServiceTemplate, Template, TemplateSpec
+from aim_engine.api.template import AIMServiceTemplate, AIMServiceTemplateSpec, Template, TemplateSpec
 from aim_engine.core import hardware, merge
 from aim_engine.core.derived_name import label_value
 from aim_engine.core.service import Service
@@ -72,24 +73,31 @@ def derived_template(service: Service, name: str, base: TemplateSpec, *, cached:
     )
     wanted: dict[str, Any] = msgspec.to_builtins(changed)
     if cached:
-        wanted["caching"] = {**wanted.get("caching", {}), "enabled": True}
+        # The template will have a cache made before the service can: with what the service's own downloads would get.
+        env = msgspec.to_builtins(download_env(service, base)) if spec.env else wanted.get("caching", {}).get("env")
+        wanted["caching"] = {"enabled": True, **({"env": env} if env else {})}
     labels = {names.LABEL_MANAGED_BY: "aim-engine", names.LABEL_ORIGIN: names.ORIGIN_DERIVED}
     return _object("AIMServiceTemplate", name, service, labels, wanted)
+
+
+def download_env(service: Service, template: TemplateSpec | None) -> tuple[EnvVar, ...]:
+    """The variables of downloads that a service starts: its own over those of the template."""
+    own = template.env if template else ()
+    caching = template.caching if isinstance(template, AIMServiceTemplateSpec) else None
+    return merge.variables(own, caching.env if caching else (), service.spec.env)
 
 
 def template_cache(service: Service, name: str, template: Template, mode: CacheMode, storage_class: str) -> Manifest:
     """The cache of a template's weights that this service starts."""
     spec = service.spec
     namespaced = isinstance(template, AIMServiceTemplate)
-    own = template.spec.env if template.spec else ()
-    caching = template.spec.caching.env if namespaced and template.spec and template.spec.caching else ()
     wanted: dict[str, Any] = {
         "templateName": template.metadata.name,
         "templateScope": "Namespace" if namespaced else "Cluster",
         "mode": str(mode),
         "storageClassName": storage_class,
         "runtimeConfigName": spec.runtime_config_name,
-        "env": msgspec.to_builtins(merge.variables(own, caching, spec.env)),
+        "env": msgspec.to_builtins(download_env(service, template.spec)),
     }
     labels = {names.LABEL_SERVICE: label_value(service.metadata.name) or "unnamed"}
     made = _object("AIMTemplateCache", name, service, labels, wanted)

@@ -288,6 +288,11 @@ async def test_a_derived_template_takes_from_the_service_what_the_service_says()
     assert made["spec"]["resources"] == {"limits": {"memory": "9Gi"}}
     assert made["spec"]["runtimeConfigName"] == "default"
     assert made["spec"]["caching"] == {"enabled": True}
+    token = {"name": "HF_TOKEN", "value": "t"}
+    wanted["spec"]["env"] = [token]
+    made = (await look(wanted, model(), template(**BASE))).manifest("AIMServiceTemplate")
+    assert made["spec"]["caching"] == {"enabled": True, "env": [*BASE["env"], token]}, "its downloads need it as well"
+    assert made["spec"]["env"] == BASE["env"], "its pods have it from the service"
 
 
 @pytest.mark.parametrize(
