@@ -8,15 +8,18 @@ until every service is Running. All writes are counted by the API server.
 """
 
 import asyncio
+import logging
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import msgspec
+import structlog
 from rich.console import Console
 from rich.table import Table
 from tests import serving
@@ -47,7 +50,7 @@ from aim_engine.objects import Key, Manifest
 NUMBERS = (300, 1000)
 PLACES = 10
 REST = 30.0
-DEADLINE = 900.0
+DEADLINE = 1800.0
 NODES = "MI300X:8x4"
 CRDS = Path(__file__).parents[2] / "deploy" / "crds"
 PAUSED = {"aim.eai.amd.com/reconciliation-paused": "true"}
@@ -69,7 +72,8 @@ KINDS = {
 class Measured:
     """What one number of services took."""
 
-    floor: float
+    floors: tuple[float, float]
+    """Before and after, because a machine that does other things too is not equally fast all the time."""
     exists: float
     cpu: float
     running: float
@@ -84,11 +88,13 @@ class Measured:
 
 
 def run() -> None:
-    table = Table("services at once", *(f"{number:,}" for number in NUMBERS))
-    measured = [asyncio.run(_run(number)) for number in NUMBERS]
-    for name, show in rows():
-        table.add_row(name, *(show(number, one) for number, one in zip(NUMBERS, measured, strict=True)))
-    Console(width=110).print(table)
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
+    for number in NUMBERS:
+        measured = asyncio.run(_run(number))
+        table = Table(f"{number:,} services at once", "")
+        for name, show in rows():
+            table.add_row(name, show(number, measured))
+        Console(width=110).print(table)
 
 
 def rows() -> list[tuple[str, Callable[[int, Measured], str]]]:
@@ -98,9 +104,9 @@ def rows() -> list[tuple[str, Callable[[int, Measured], str]]]:
         for name, what in KINDS.items()
     ]
     return [
-        ("floor", lambda _, one: f"{one.floor:.1f} s"),
+        ("floor before, and after", lambda _, one: ", ".join(f"{seconds:.1f} s" for seconds in one.floors)),
         ("until every InferenceService exists", lambda _, one: f"{one.exists:.1f} s"),
-        ("against the floor", lambda _, one: f"{one.exists / one.floor:.2f}x"),
+        ("against the mean floor", lambda _, one: f"{one.exists / fmean(one.floors):.2f}x"),
         ("CPU of the operator until then", lambda _, one: f"{one.cpu:.1f} s"),
         ("from then until all are Running", lambda _, one: f"{one.running:.1f} s"),
         *kinds,
@@ -123,11 +129,11 @@ async def _run(number: int) -> Measured:
     ):
         async with processes.operator(cluster):
             pattern = await _prepare(client)
-        floor = await _floor(client, number, pattern)
-        return await _measure(cluster, client, number, floor)
+        return await _measure(cluster, client, number, pattern)
 
 
-async def _measure(cluster: Cluster, client: Client, number: int, floor: float) -> Measured:
+async def _measure(cluster: Cluster, client: Client, number: int, pattern: Manifest) -> Measured:
+    floor = await _floor(client, number, pattern)
     made_there = Informer(client, INFERENCE_SERVICES, PartialObject, metadata_only=True)
     services = Informer(client, SERVICES, AIMService)
     async with AsyncExitStack() as stack:
@@ -159,7 +165,7 @@ async def _measure(cluster: Cluster, client: Client, number: int, floor: float) 
         for task in followed:
             task.cancel()
     return Measured(
-        floor=floor,
+        floors=(floor, await _floor(client, number, pattern)),
         exists=exists,
         cpu=cpu,
         running=running,
