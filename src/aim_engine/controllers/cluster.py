@@ -4,6 +4,7 @@ from collections.abc import Collection
 from typing import Any, TypeVar
 
 import msgspec
+import structlog
 
 from aim_engine.api import foreign, names
 from aim_engine.api.artifact import AIMArtifact, AIMModelCache
@@ -16,7 +17,7 @@ from aim_engine.api.template_cache import AIMTemplateCache
 from aim_engine.controllers import kinds
 from aim_engine.controllers.scans import Scans
 from aim_engine.controllers.waiting_line import WaitingLine
-from aim_engine.core import model_sources, node_gpus, route_conflicts, shortage
+from aim_engine.core import gpus, model_sources, node_gpus, route_conflicts, shortage
 from aim_engine.core.node_gpus import Inventory
 from aim_engine.kube.client import EVERYTHING, Client, Selection
 from aim_engine.kube.errors import KubeError
@@ -26,6 +27,8 @@ from aim_engine.kube.store import Change, HasMetadata
 from aim_engine.objects import Key, Wire
 from aim_engine.registry.client import Registry
 from aim_engine.registry.credentials import PullSecret
+
+log = structlog.get_logger("cluster")
 
 T = TypeVar("T", bound=HasMetadata)
 
@@ -71,6 +74,7 @@ class Cluster:
         self.pods = self._follow(kinds.PODS, foreign.Pod)
         self.nodes = self._follow(kinds.NODES, foreign.Node)
         self._gpus: Inventory | None = None
+        self._unknown_gpus: set[str] = set()
         self.nodes.listen(self._forget_gpus)
         self.device_pods = self.pods.store.index(
             lambda pod: [pod.spec.node_name] if pod.spec.node_name and shortage.devices(pod) else []
@@ -133,7 +137,15 @@ class Cluster:
         """What GPUs the nodes offer."""
         if self._gpus is None:
             self._gpus = node_gpus.inventory(self.nodes.store)
+            self._tell_unknown(self._gpus)
         return self._gpus
+
+    def _tell_unknown(self, offered: Inventory) -> None:
+        """One warning for every GPU model that nothing is known of."""
+        for model in offered:
+            if gpus.known(model) is None and model not in self._unknown_gpus:
+                self._unknown_gpus.add(model)
+                log.warning("GPU model is not known; templates may use it, and it is ranked last", model=model)
 
     def _forget_gpus(self, change: Change[foreign.Node]) -> None:
         if change.old is None or change.new is None or node_gpus.changed(change.old, change.new):
