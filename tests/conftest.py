@@ -16,12 +16,18 @@ from collections.abc import Coroutine, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
+import hypothesis
 import pytest
 from tests.api_server import ApiServer
 
 from aim_engine.local import foreign_crds, locks
 from aim_engine.local.control_plane import Cluster, find, start, stop
 from aim_engine.local.errors import LocalError
+
+hypothesis.settings.register_profile(
+    "busy machine", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("busy machine")
 
 DIRECTORY, OWNER = "AIM_TESTS_DIRECTORY", "AIM_TESTS_OWNER"
 DENIED = "a role lacks a right"

@@ -32,6 +32,9 @@ def spec(*filters: str, registry: str | None = None, most: int | None = None) ->
         pytest.param("acme/aim-*", None, Wish("docker.io", "acme/aim-*"), id="a pattern on Docker Hub"),
         pytest.param("ghcr.io/acme/*", "docker.io", Wish("ghcr.io", "acme/*"), id="a registry before a pattern"),
         pytest.param("acme/*", "ghcr.io", Wish("ghcr.io", "acme/*"), id="a pattern in the source's registry"),
+        pytest.param("acme/*", "hub.docker.com", Wish("docker.io", "acme/*"), id="the web site of Docker Hub"),
+        pytest.param("acme/aim:1", "https://hub.docker.com", Wish("docker.io", "acme/aim", "1"), id="as an address"),
+        pytest.param("hub.docker.com/acme/*", "ghcr.io", Wish("docker.io", "acme/*"), id="the web site in a filter"),
         pytest.param("acme/aim", None, Wish("docker.io", "acme/aim"), id="a repository"),
         pytest.param("aim", None, Wish("docker.io", "library/aim"), id="one word on Docker Hub"),
         pytest.param("acme/aim:1.0", "ghcr.io", Wish("ghcr.io", "acme/aim", "1.0"), id="one image"),
@@ -62,7 +65,8 @@ def test_patterns(pattern: str, repository: str, expected: bool) -> None:
     assert Wish("docker.io", pattern).fits(repository) is expected
 
 
-SEGMENT = st.from_regex(r"[a-z0-9]+([._-][a-z0-9]+)*", fullmatch=True).filter(lambda text: len(text) < 20)
+WORD = st.text("abc019", min_size=1, max_size=6)
+SEGMENT = st.builds("{}{}{}".format, WORD, st.sampled_from(["", ".", "_", "__", "-"]), WORD)
 PATH = st.lists(SEGMENT, min_size=1, max_size=2).map(lambda path: ["acme", *path])
 TAG = st.from_regex(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,20}", fullmatch=True)
 REGISTRY = st.sampled_from(["docker.io", "ghcr.io", "127.0.0.1:5000", "localhost:5000", "registry.example"])

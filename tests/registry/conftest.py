@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
-import hypothesis
 import pytest
 from aiohttp import web
 from tests.registry import servers
@@ -18,9 +17,6 @@ from tests.registry.servers import Authority
 
 from aim_engine.local import binaries
 from aim_engine.registry.limits import Limits
-
-hypothesis.settings.register_profile("busy machine", deadline=None)
-hypothesis.settings.load_profile("busy machine")
 
 LIMITS = Limits(request=5.0, connect=2.0, retry_pauses=(0.01, 0.02), failure_lifetime=0.0)
 

@@ -14,6 +14,7 @@ from aim_engine.core import durations, images, naming, versions
 from aim_engine.core.derived_name import label_value
 from aim_engine.core.images import DOCKER_HUB, Image, InvalidImage
 
+_WEB_SITE: Final = "hub.docker.com"
 _USUAL_INTERVAL: Final = timedelta(hours=1)
 
 
@@ -90,6 +91,12 @@ class Scan(msgspec.Struct, frozen=True):
 
 def wish(spec: AIMClusterModelSourceSpec, entry: ModelSourceFilter) -> Wish:
     """What a filter asks for; a registry in it wins over the source's."""
+    asked = _written(spec, entry)
+    # Its web site is no registry: models named after it could never be pulled.
+    return msgspec.structs.replace(asked, registry=DOCKER_HUB) if _WEB_SITE in asked.registry else asked
+
+
+def _written(spec: AIMClusterModelSourceSpec, entry: ModelSourceFilter) -> Wish:
     registry = spec.registry or DOCKER_HUB
     text = entry.image.strip()
     if "*" in text:
