@@ -283,7 +283,9 @@ def test_a_volume_that_was_deleted_is_made_and_filled_again(weights: Weights, hu
     claim = weights.core("persistentvolumeclaims", first["status"]["persistentVolumeClaim"])
     before = weights.api_server.call("GET", claim)["metadata"]["uid"]
     weights.api_server.call("DELETE", claim)
-    weights.api_server.wait_until(claim, lambda item: item["metadata"]["uid"] != before)
+    weights.api_server.wait_until(
+        claim, lambda item: item["metadata"]["uid"] != before and item["status"].get("phase") == "Bound"
+    )
     assert weights.files(weights.ready("tiny")) == FILES
 
 
