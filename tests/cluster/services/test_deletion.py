@@ -12,9 +12,10 @@ def test_a_service_takes_its_own_along_and_leaves_what_others_may_use(stage: Sta
     stage.model()
     stage.ready_template()
     stage.service("shared", caching={"mode": "Shared"})
+    stage.supplied("shared")  # else a shared cache may take up what the other service fetches first
     stage.service("own", caching={"mode": "Dedicated"})
+    stage.supplied("own")
     for name in ("shared", "own"):
-        stage.supplied(name)
         stage.delete("aimservices", name)
         stage.gone("aimservices", name)
     stage.server.wait_until(stage.path("inferenceservices"), lambda found: found["items"] == [])
