@@ -141,7 +141,8 @@ def test_requests_stream_time_out_and_pass_on_what_the_pod_says(stage: Stage) ->
 
 def test_a_route_for_a_listener_that_is_not_there_is_refused(stage: Stage) -> None:
     parents = [{"name": "edge", "sectionName": "https"}]
-    stage.create("httproutes", "chat", {"parentRefs": parents})
+    rules = [{"matches": [{"path": {"value": f"/{stage.namespace}"}}]}]  # without, it would take the paths of all tests
+    stage.create("httproutes", "chat", {"parentRefs": parents, "rules": rules})
     told = stage.until_told("Accepted", "NoMatchingParent")["status"]["parents"][0]
     assert told["conditions"][0]["message"] == f"Gateway {stage.namespace}/edge has no HTTP listener named https"
     change = {"spec": {"parentRefs": [{"name": "edge"}]}}
