@@ -34,8 +34,8 @@ CROWD = 100
 as long as its writing took."""
 LONGEST_PAUSE = 0.1
 ATTEMPTS = 5
-LONGEST = 1024
-"""What the server takes as a message."""
+LONGEST = 32 * 1024
+"""Of a message: enough for a long list of what was considered, and never so much that it weighs on etcd."""
 COMBINED = "(combined from similar events): "
 
 log = structlog.get_logger("events")
