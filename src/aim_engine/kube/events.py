@@ -29,10 +29,8 @@ BURST = 25
 """So many events one source may write about one object before it has to slow down."""
 REMEMBERED = 4096
 """Of how many events, series and objects the recent past is kept."""
-CROWD = 100
-"""When more than this many wait, a burst is under way, and passes come first: the pause after each event is three times
-as long as its writing took."""
-LONGEST_PAUSE = 0.1
+LANES = 4
+"""So many events are written at the same time: a burst of one sort must not keep users waiting for all others."""
 ATTEMPTS = 5
 LONGEST = 32 * 1024
 """Of a message: enough for a long list of what was considered, and never so much that it weighs on etcd."""
@@ -164,42 +162,45 @@ def _name(occurrence: Occurrence) -> str:
     return f"{occurrence.about.name[:230]}.{time.time_ns():x}{secrets.token_hex(2)}"
 
 
-class Recorder:
-    """Writes events beside the passes; `run` is its only task."""
+Lane = asyncio.Queue[tuple[Occurrence, datetime]]
 
-    def __init__(self, client: Client, *, most_waiting: int = 20_000) -> None:
+
+class Recorder:
+    """Writes events beside the passes, in several lanes: those of one object keep their order."""
+
+    def __init__(self, client: Client, *, most_waiting: int = 5_000) -> None:
+        """At most so many events wait in each lane."""
         self._client = client
         self._correlator = Correlator(client.timings)
-        self._waiting: asyncio.Queue[tuple[Occurrence, datetime]] = asyncio.Queue(most_waiting)
-        self._idle = asyncio.Event()
-        self._idle.set()
+        self._lanes = tuple(Lane(most_waiting) for _ in range(LANES))
 
     def record(self, source: str, about: Reference, level: Level, reason: str, message: str, *, host: str = "") -> None:
         """Tell users about an object; may be combined with similar events, or dropped when there are too many."""
         occurrence = Occurrence(Source(source, host), about, level, reason, message[:LONGEST])
         try:
-            self._waiting.put_nowait((occurrence, datetime.now(UTC)))
-            self._idle.clear()
+            self._lanes[hash(about) % LANES].put_nowait((occurrence, datetime.now(UTC)))
         except asyncio.QueueFull:
             log.warning("event dropped, too many wait", kind=about.kind, object=about.name, reason=reason)
 
     async def run(self) -> None:
         """Write until cancelled."""
-        loop = asyncio.get_running_loop()
-        while True:
-            occurrence, moment = await self._waiting.get()
-            writing = self._correlator.correlate(occurrence, loop.time())
-            if writing:
-                started = loop.time()
-                await self._write(writing, moment)
-                if self._waiting.qsize() > CROWD:
-                    await asyncio.sleep(min(3 * (loop.time() - started), LONGEST_PAUSE))
-            if self._waiting.empty():
-                self._idle.set()
+        async with asyncio.TaskGroup() as group:
+            for lane in self._lanes:
+                group.create_task(self._write_all(lane))
 
     async def drain(self) -> None:
         """Return when everything recorded so far is written or given up."""
-        await self._idle.wait()
+        for lane in self._lanes:
+            await lane.join()
+
+    async def _write_all(self, lane: Lane) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            occurrence, moment = await lane.get()
+            writing = self._correlator.correlate(occurrence, loop.time())
+            if writing:
+                await self._write(writing, moment)
+            lane.task_done()
 
     async def _write(self, writing: Writing, moment: datetime) -> None:
         for attempt in range(ATTEMPTS):
