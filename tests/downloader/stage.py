@@ -22,6 +22,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
+from tests.companion import die_with_parent
 
 from aim_engine.api.foreign import ContainerState, ContainerStatus, Pod, PodStatus, Terminated
 from aim_engine.core import pod_failure
@@ -115,7 +116,13 @@ def ended(process: "subprocess.Popen[str]") -> Outcome:
 
 
 def program(*words: str, environment: Mapping[str, str]) -> "subprocess.Popen[str]":
-    return subprocess.Popen([sys.executable, "-m", *words], env=dict(environment), stdout=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        [sys.executable, "-m", *words],
+        env=dict(environment),
+        stdout=subprocess.PIPE,
+        text=True,
+        preexec_fn=die_with_parent,
+    )
 
 
 @dataclass
@@ -179,7 +186,9 @@ def s3_server(binary: Path, root: Path, *options: str) -> Iterator[str]:
         str(root / "metadata"),
         str(root / "buckets"),
     ]
-    with subprocess.Popen([binary, *words], env=environment, stdout=subprocess.DEVNULL) as process:
+    with subprocess.Popen(
+        [binary, *words], env=environment, stdout=subprocess.DEVNULL, preexec_fn=die_with_parent
+    ) as process:
         try:
             until(lambda: answers(port), 20)
             yield f"http://127.0.0.1:{port}"

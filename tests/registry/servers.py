@@ -16,6 +16,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 from cryptography.x509.oid import NameOID
+from tests.companion import die_with_parent
 
 USER, PASSWORD = "reader", "open: sesame"
 HTPASSWD = f"{USER}:$2b$04$A891iW1016OEEKdhFioVsO2L2gtMN0goaF.ehfKgF3iX8aJl/6j0W\n"
@@ -46,6 +47,7 @@ def registry(program: Path, directory: Path, **sections: dict[str, Any]) -> Iter
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,
+            preexec_fn=die_with_parent,
             env={"OTEL_TRACES_EXPORTER": "none"},
         )
     try:
