@@ -30,13 +30,15 @@ from aim_engine.registry.client import Registry
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 NAMESPACE = "team"
+REGISTRY = Registry()
+"""Of all worlds, none of which asks it: reading the certificates that it trusts takes longer than a whole test."""
 
 
 class Stored(Cluster):
     """The stores, and the logs of containers."""
 
     def __init__(self, client: Client, logs: Mapping[str, str]) -> None:
-        super().__init__(client, "aim-system", Registry())
+        super().__init__(client, "aim-system", REGISTRY)
         self.logs = logs
 
     async def log(self, pod: Key, container: str, *, tail: int, limit: int | None = None) -> str | None:  # noqa: ARG002
