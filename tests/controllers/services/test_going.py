@@ -162,6 +162,12 @@ def test_an_autoscaler_that_does_not_scale_wakes_nobody() -> None:
     assert woken(stage(service(), scaler()), lambda world: world.put(same)) == []
 
 
+def test_a_route_that_is_nobodys_of_ours_disturbs_nobody() -> None:
+    theirs = route(owner=None, name="theirs")
+    del theirs["metadata"]["labels"]
+    assert woken(stage(service()), lambda world: world.put(theirs)) == []
+
+
 def woken(world: World, happens: Callable[[World], None]) -> list[Key]:
     """Whom a change wakes."""
     found: list[Key] = []
