@@ -42,6 +42,15 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ[OWNER] = str(os.getpid())
 
 
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Refuse to run when tests that must not meet each other would: a pytest that xdist does not know breaks groups."""
+    if not getattr(session.config.option, "loadgroup", False):
+        return
+    for item in session.items:
+        if item.get_closest_marker("xdist_group") and "@" not in item.nodeid.rpartition("]")[2]:
+            raise pytest.UsageError(f"pytest-xdist did not put {item.nodeid} into its group: check pytest's version")
+
+
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Fail a run whose operator was denied something: it runs with the rights that an installation gives it."""
     log = Path(os.environ[DIRECTORY]) / "operator.log"

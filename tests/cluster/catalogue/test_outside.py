@@ -78,7 +78,7 @@ def test_whatever_goes_wrong_with_a_listing_no_model_is_lost(
         assert condition(failed, "FiltersReady") == ("False", "AllFiltersFailed")
         assert message(failed, "FiltersReady").startswith(f'All 1 filters failed: "{organisation}/aim-*": ')
         assert condition(failed, "RegistryReachable") == ("False", "RegistryUnreachable"), fault
-        assert message(failed, "RegistryReachable") == f"Could not query: {host}"
+        assert message(failed, "RegistryReachable") == f"Could not query: {host}", message(failed, "FiltersReady")
         assert failed["status"]["discoveredModels"] == 3, fault
     internet.publish(organisation, open_registry)
     healed = catalogue.until_state(SOURCES, name, "Ready")
