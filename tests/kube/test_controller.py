@@ -4,10 +4,11 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
+import msgspec
 import pytest
 from structlog.contextvars import get_contextvars
 from structlog.testing import capture_logs
-from tests.kube.world import TOYS, Toy, key, until
+from tests.kube.world import TOYS, Toy, key, toy, until
 
 from aim_engine.kube.client import Client
 from aim_engine.kube.connection import Connection
@@ -27,6 +28,10 @@ Reconcile = Callable[[Key], Awaitable[float | None]]
 
 def informer() -> Informer[Toy]:
     return Informer(Client(Connection(server="http://unused")), TOYS, Toy)
+
+
+def raw(manifest: dict[str, object]) -> msgspec.Raw:
+    return msgspec.Raw(msgspec.json.encode(manifest))
 
 
 @asynccontextmanager
@@ -171,6 +176,23 @@ async def test_a_change_wakes_what_the_map_says_and_owners_old_and_new():
     assert list(owners(PODS)(Change(key("c"), None, child(1, "pod", "Pod")))) == [], (
         "another group's Pod is another kind"
     )
+
+
+async def test_a_change_nobody_can_read_wakes_everything_and_ends_nothing():
+    primary, others = informer(), informer()
+
+    def confused(_: Change[Toy]) -> list[Key]:
+        raise KeyError("no such label")
+
+    controller = Controller("toy", primary, lambda _: asyncio.sleep(0), wakes=[Wake(others, confused)])
+    for name in ("a", "b"):
+        primary.learn(raw(toy(name, 1)))
+    while len(controller.queue):
+        controller.queue.done(await controller.queue.take())
+    with capture_logs() as logs:
+        others.learn(raw(toy("odd", 2)))
+    assert [await controller.queue.take() for _ in range(len(controller.queue))] == [key("a"), key("b")]
+    assert [(entry["object"], entry["error"]) for entry in logs] == [("team/odd", "KeyError: 'no such label'")]
 
 
 async def test_metrics_have_the_promised_names():

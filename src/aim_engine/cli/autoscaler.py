@@ -5,14 +5,11 @@ from pathlib import Path
 
 import click
 
+from aim_engine.cli.local_kubeconfig import local_kubeconfig
+
 
 @click.command()
-@click.option(
-    "--kubeconfig",
-    type=click.Path(dir_okay=False, path_type=Path),
-    required=True,
-    help="The kubeconfig of a cluster that was started with `aim cluster start`.",
-)
+@local_kubeconfig
 @click.option(
     "--interval",
     type=click.FloatRange(0.1),

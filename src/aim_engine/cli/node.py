@@ -7,16 +7,12 @@ from pathlib import Path
 
 import click
 
+from aim_engine.cli.local_kubeconfig import local_kubeconfig
 from aim_engine.local.errors import LocalError
 
 
 @click.command()
-@click.option(
-    "--kubeconfig",
-    type=click.Path(dir_okay=False, path_type=Path),
-    required=True,
-    help="The kubeconfig of a cluster that was started with `aim cluster start`.",
-)
+@local_kubeconfig
 @click.option(
     "--images",
     type=click.Path(dir_okay=False, path_type=Path),

@@ -1,28 +1,19 @@
-"""All that reconcilers read, as one read-only object: a store per kind, filled and kept up to date by an informer."""
-
-from collections.abc import Collection
-from typing import Any, TypeVar
+"""All that reconcilers read, as one read-only object: a store per kind, and what can be asked of them."""
 
 import msgspec
 import structlog
 
-from aim_engine.api import foreign, names
-from aim_engine.api.artifact import AIMArtifact, AIMModelCache
-from aim_engine.api.model import AIMClusterModel, AIMModel
+from aim_engine.api import foreign
 from aim_engine.api.model_source import AIMClusterModelSource
-from aim_engine.api.runtime_config import AIMClusterRuntimeConfig, AIMRuntimeConfig
-from aim_engine.api.service import AIMService
-from aim_engine.api.template import AIMClusterServiceTemplate, AIMServiceTemplate, Template
-from aim_engine.api.template_cache import AIMTemplateCache
+from aim_engine.api.template import Template
 from aim_engine.controllers import kinds
+from aim_engine.controllers.followed import Followed
 from aim_engine.controllers.scans import Scans
 from aim_engine.controllers.waiting_line import WaitingLine
 from aim_engine.core import gpus, model_sources, node_gpus, route_conflicts, shortage
 from aim_engine.core.node_gpus import Inventory
-from aim_engine.kube.client import EVERYTHING, Client, Selection
+from aim_engine.kube.client import Client
 from aim_engine.kube.errors import KubeError
-from aim_engine.kube.informer import Informer
-from aim_engine.kube.resource import Resource
 from aim_engine.kube.store import Change, HasMetadata
 from aim_engine.objects import Key, Wire
 from aim_engine.registry.client import Registry
@@ -30,84 +21,38 @@ from aim_engine.registry.credentials import PullSecret
 
 log = structlog.get_logger("cluster")
 
-T = TypeVar("T", bound=HasMetadata)
 
-MODEL_OWNERS = ("model", "cluster-model", "service")
-DOWNLOAD_OWNERS = ("artifact", "model-cache")
-
-
-class Cluster:
+class Cluster(Followed):
     """The world as the stores know it; `operator_namespace` is where cluster-scoped work is done."""
 
     def __init__(self, client: Client, operator_namespace: str, registry: Registry) -> None:
+        super().__init__(client)
         self.operator_namespace = operator_namespace
         self.registry = registry
         self.waiting_for_discovery = WaitingLine()
         self.scans = Scans()
-        self.informers: list[Informer[Any]] = []
-        self._client = client
-        self._by_kind: dict[tuple[str, str], Informer[Any]] = {}
-
-        self.runtime_configs = self._follow(kinds.RUNTIME_CONFIGS, AIMRuntimeConfig)
-        self.cluster_runtime_configs = self._follow(kinds.CLUSTER_RUNTIME_CONFIGS, AIMClusterRuntimeConfig)
-        self.services = self._follow(kinds.SERVICES, AIMService)
-        self.models = self._follow(kinds.MODELS, AIMModel)
-        self.cluster_models = self._follow(kinds.CLUSTER_MODELS, AIMClusterModel)
-        self.model_sources = self._follow(kinds.MODEL_SOURCES, AIMClusterModelSource)
-        self._sources_by_label = self.model_sources.store.index(lambda one: [model_sources.label(one.metadata.name)])
-        self.templates = self._follow(kinds.TEMPLATES, AIMServiceTemplate, MODEL_OWNERS)
-        self.cluster_templates = self._follow(kinds.CLUSTER_TEMPLATES, AIMClusterServiceTemplate, MODEL_OWNERS)
-        self._templates_by_model = self.templates.store.index(_model_of)
-        self._cluster_templates_by_model = self.cluster_templates.store.index(_model_of)
-        self.template_caches = self._follow(kinds.TEMPLATE_CACHES, AIMTemplateCache, ("service", "service-template"))
-        self.artifacts = self._follow(kinds.ARTIFACTS, AIMArtifact, ("template-cache",))
-        self.model_caches = self._follow(kinds.MODEL_CACHES, AIMModelCache)
-
-        self.jobs = self._follow(
-            kinds.JOBS, foreign.Job, (*DOWNLOAD_OWNERS, "service-template", "cluster-service-template")
-        )
-        self.claims = self._follow(kinds.CLAIMS, foreign.PersistentVolumeClaim, DOWNLOAD_OWNERS)
-        self.role_bindings = self._follow(kinds.ROLE_BINDINGS, foreign.RoleBinding, DOWNLOAD_OWNERS)
-        self.inference_services = self._follow(kinds.INFERENCE_SERVICES, foreign.InferenceService, ("service",))
-        self.routes = self._follow(kinds.ROUTES, foreign.HTTPRoute, ("service",))
-        self.autoscalers = self._follow(kinds.AUTOSCALERS, foreign.HorizontalPodAutoscaler)
-        self.pods = self._follow(kinds.PODS, foreign.Pod)
-        self.nodes = self._follow(kinds.NODES, foreign.Node)
         self._gpus: Inventory | None = None
         self._unknown_gpus: set[str] = set()
         self.nodes.listen(self._forget_gpus)
-        self.device_pods = self.pods.store.index(
-            lambda pod: [pod.spec.node_name] if pod.spec.node_name and shortage.devices(pod) else []
-        )
-        self.namespaces = self._follow(kinds.NAMESPACES, foreign.Namespace)
-        self.service_accounts = self._follow(kinds.SERVICE_ACCOUNTS, foreign.ServiceAccount)
-        self.secrets = self._watch(kinds.SECRETS, foreign.SecretMetadata, metadata_only=True)
-        self.pod_events = self._events_about("Pod")
-        self.claim_events = self._events_about("PersistentVolumeClaim")
-        self.inference_service_events = self._events_about("InferenceService")
-        self.replica_set_events = self._events_about("ReplicaSet")
-        self.said_of_replica_sets = self.replica_set_events.store.index(
-            lambda event: [Key(event.involved_object.namespace, event.involved_object.name.rpartition("-")[0])]
-        )
+
         self.models_by_image = self.models.store.index(
             lambda one: [(one.metadata.namespace, one.spec.image)] if one.spec else []
         )
         self.cluster_models_by_image = self.cluster_models.store.index(lambda one: [one.spec.image] if one.spec else [])
-        self.templates_by_model = self.templates.store.index(
-            lambda one: [(one.metadata.namespace, one.spec.model_name)] if one.spec else []
-        )
-        self.cluster_templates_by_model = self.cluster_templates.store.index(
-            lambda one: [one.spec.model_name] if one.spec else []
+        self.device_pods = self.pods.store.index(
+            lambda pod: [pod.spec.node_name] if pod.spec.node_name and shortage.devices(pod) else []
         )
         self.routes_by_place = self.routes.store.index(route_conflicts.places)
+        self.said_of_replica_sets = self.replica_set_events.store.index(
+            lambda event: [Key(event.involved_object.namespace, event.involved_object.name.rpartition("-")[0])]
+        )
         self._said = [
             informer.store.index(lambda event: [event.involved_object.uid])
             for informer in (self.pod_events, self.claim_events, self.inference_service_events)
         ]
-
-    def informer(self, api_version: str, kind: str) -> Informer[Any]:
-        """The informer that follows the kind a manifest names."""
-        return self._by_kind[api_version, kind]
+        self._sources_by_label = self.model_sources.store.index(lambda one: [model_sources.label(one.metadata.name)])
+        self._templates_by_model = self.templates.store.index(_model_of)
+        self._cluster_templates_by_model = self.cluster_templates.store.index(_model_of)
 
     def is_ending(self, namespace: str) -> bool:
         """Whether a namespace is being deleted, or is gone."""
@@ -157,31 +102,6 @@ class Cluster:
             return await self._client.logs(pod, container, tail=tail, limit=limit)
         except KubeError:
             return None
-
-    def _follow(self, resource: Resource, into: type[T], controllers: Collection[str] = ()) -> Informer[T]:
-        """Everything of a kind; the controllers named are those that apply objects of it."""
-        managers = [names.field_owner(controller) for controller in controllers]
-        informer = self._watch(resource, into, managers=managers)
-        self._by_kind[resource.api_version, resource.kind] = informer
-        return informer
-
-    def _events_about(self, kind: str) -> Informer[foreign.Event]:
-        return self._watch(kinds.EVENTS, foreign.Event, selection=Selection(fields=f"involvedObject.kind={kind}"))
-
-    def _watch(
-        self,
-        resource: Resource,
-        into: type[T],
-        *,
-        selection: Selection = EVERYTHING,
-        managers: Collection[str] = (),
-        metadata_only: bool = False,
-    ) -> Informer[T]:
-        informer = Informer(
-            self._client, resource, into, selection=selection, managers=managers, metadata_only=metadata_only
-        )
-        self.informers.append(informer)
-        return informer
 
 
 class _Secret(Wire):

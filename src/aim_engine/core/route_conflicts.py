@@ -39,7 +39,9 @@ def wanted(gateway: ParentReference, path: str, namespace: str) -> Place:
 
 
 def places(route: HTTPRoute) -> Iterable[Place]:
-    """The places a route holds."""
+    """The places a route of ours holds; those of others are not ours to judge."""
+    if not is_ours(route):
+        return
     paths = {match.path.value for rule in route.spec.rules for match in rule.matches}
     for parent in route.spec.parent_refs:
         for path in sorted(paths):
@@ -53,7 +55,7 @@ def _place(parent: Parent, path: str, namespace: str) -> Place:
 
 def holder(place: Place, own: Key, routes: Iterable[HTTPRoute]) -> str | None:
     """The service, as `namespace/name`, that has a place before the route `own` could get it; None if it is free."""
-    ours = [route for route in routes if is_ours(route) and place in places(route)]
+    ours = [route for route in routes if place in places(route)]
     mine = next((route for route in ours if route.metadata.key == own), None)
     hosts = mine.spec.hostnames if mine else ()
     before = [

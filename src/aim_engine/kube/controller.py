@@ -75,7 +75,7 @@ class Controller:
         self.sources: tuple[Informer[Any], ...] = (primary, *(wake.informer for wake in wakes))
         primary.listen(lambda change: self.queue.wake(change.key))
         for wake in wakes:
-            wake.informer.listen(lambda change, keys=wake.keys: self._wake_all(keys(change)))
+            wake.informer.listen(lambda change, wake=wake: self._wake_by(wake, change))
         for informer in self.sources:
             informer.listen_installed(self.wake_everything)
 
@@ -142,6 +142,18 @@ class Controller:
         while True:
             await asyncio.sleep(self._timings.resync * random.uniform(0.9, 1.1))
             self.wake_everything()
+
+    def _wake_by(self, wake: Wake[T], change: Change[T]) -> None:
+        """Wake what a change concerns; if that cannot be told, everything, so that nothing is missed."""
+        try:
+            concerned = [*wake.keys(change)]
+        except Exception as error:
+            said = f"{type(error).__name__}: {error}"
+            what = {"controller": self.name, "resource": str(wake.informer.resource), "object": str(change.key)}
+            log.error("what a change concerns is not known, so all is looked at", error=said, exc_info=error, **what)
+            self.wake_everything()
+        else:
+            self._wake_all(concerned)
 
     def _wake_all(self, keys: Iterable[Key]) -> None:
         for key in keys:

@@ -1,7 +1,9 @@
 """Which model a service serves and by which template: what was found before, else what it asks for, else the best."""
 
+from typing import TypeVar
+
 from aim_engine.api.model import Model
-from aim_engine.api.status import AIMStatus, ResolutionScope
+from aim_engine.api.status import AIMStatus, ResolutionScope, ResolvedReference
 from aim_engine.api.template import Template
 from aim_engine.controllers.cluster import Cluster
 from aim_engine.core import naming, selection, service_model, service_template
@@ -10,13 +12,18 @@ from aim_engine.core.selection import Outcome
 from aim_engine.core.service import Service
 from aim_engine.core.service_model import ModelChoice
 from aim_engine.core.service_template import TemplateChoice
+from aim_engine.kube.informer import Informer
 from aim_engine.objects import Key
+
+N = TypeVar("N", bound=Model | Template)
+C = TypeVar("C", bound=Model | Template)
 
 
 def find_model(service: Service, cluster: Cluster) -> ModelChoice:
     """The model: the one found before while it is ready, else by name, image or weights."""
     namespace, wanted = service.metadata.namespace, service.spec.model
-    if sticky := resolved_model(service, cluster):
+    before = service.status.resolved_model
+    if sticky := still_ready(before, namespace, cluster.models, cluster.cluster_models):
         return service_model.found(sticky)
     if name := service_model.wanted_name(service.spec):
         namespaced = cluster.models.store.get(Key(namespace, name))
@@ -31,21 +38,10 @@ def find_model(service: Service, cluster: Cluster) -> ModelChoice:
     return service_model.nothing_wanted()
 
 
-def resolved_model(service: Service, cluster: Cluster) -> Model | None:
-    """The model of an earlier pass, if it is still there and ready."""
-    before = service.status.resolved_model
-    if before is None or not before.name:
-        return None
-    if before.scope is ResolutionScope.NAMESPACE:
-        model = cluster.models.store.get(Key(service.metadata.namespace, before.name))
-    else:
-        model = cluster.cluster_models.store.get(Key("", before.name))
-    return model if model and model.status and model.status.status is AIMStatus.READY else None
-
-
 def find_template(service: Service, model: Model | None, cluster: Cluster) -> TemplateChoice:
     """The template: the one found before while it is ready, else the one named, else the best there is."""
-    if sticky := resolved_template(service, cluster):
+    before = service.status.resolved_template
+    if sticky := still_ready(before, service.metadata.namespace, cluster.templates, cluster.cluster_templates):
         return service_template.found(sticky)
     wanted = service.spec.template
     named = wanted.name.strip() if wanted and wanted.name else ""
@@ -57,16 +53,17 @@ def find_template(service: Service, model: Model | None, cluster: Cluster) -> Te
     return selected_template(service, model, cluster)
 
 
-def resolved_template(service: Service, cluster: Cluster) -> Template | None:
-    """The template of an earlier pass, if it is still there and ready."""
-    before = service.status.resolved_template
+def still_ready(
+    before: ResolvedReference | None, namespace: str, namespaced: Informer[N], of_cluster: Informer[C]
+) -> N | C | None:
+    """What an earlier pass resolved to, if it is still there and ready."""
     if before is None or not before.name:
         return None
     if before.scope is ResolutionScope.NAMESPACE:
-        template = cluster.templates.store.get(Key(service.metadata.namespace, before.name))
+        found = namespaced.store.get(Key(namespace, before.name))
     else:
-        template = cluster.cluster_templates.store.get(Key("", before.name))
-    return template if template and template.status and template.status.status is AIMStatus.READY else None
+        found = of_cluster.store.get(Key("", before.name))
+    return found if found and found.status and found.status.status is AIMStatus.READY else None
 
 
 def template_named(name: str, service: Service, cluster: Cluster) -> Template | None:
@@ -92,10 +89,7 @@ def selected_template(service: Service, model: Model | None, cluster: Cluster) -
     if model is None:
         return or_kept(service, service_template.unresolved_model(), cluster)
     spec, name = service.spec, model.metadata.name
-    candidates: list[Template] = [
-        *cluster.templates_by_model[service.metadata.namespace, name],
-        *cluster.cluster_templates_by_model[name],
-    ]
+    candidates = [*cluster.templates_of(Key(service.metadata.namespace, name)), *cluster.templates_of(Key("", name))]
     wish = selection.Wish(
         *([spec.overrides] if spec.overrides else []),
         allow_unoptimized=bool(spec.template and spec.template.allow_unoptimized),

@@ -90,7 +90,7 @@ class Wakes:
             return
         yield from keys(self.without_place[ANYWHERE])
         for place in {place for one in change[1:] if one for place in route_conflicts.places(one)}:
-            for route in filter(route_conflicts.is_ours, self.cluster.routes_by_place[place]):
+            for route in self.cluster.routes_by_place[place]:
                 yield Key(route.metadata.namespace, route_conflicts.service_of(route))
 
     def of_pod(self, change: Change[Pod]) -> Iterable[Key]:
