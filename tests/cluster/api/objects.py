@@ -38,7 +38,7 @@ class Objects:
 
     def update(self, manifest: Manifest, **query: str) -> tuple[int, Any]:
         """Replace everything but the status, whatever its version."""
-        return self._server.request("PUT", f"{self._of(manifest)}?{urlencode(query)}", self._versioned(manifest))
+        return self._replace(f"{self._of(manifest)}?{urlencode(query)}", manifest)
 
     def apply(self, manifest: Manifest, manager: str) -> tuple[int, Any]:
         """Apply on the server, without force."""
@@ -47,8 +47,7 @@ class Objects:
 
     def report(self, manifest: Manifest, status: Manifest) -> tuple[int, Any]:
         """Replace the status."""
-        body = {**self._versioned(manifest), "status": status}
-        return self._server.request("PUT", f"{self._of(manifest)}/status", body)
+        return self._replace(f"{self._of(manifest)}/status", {**manifest, "status": status})
 
     def read(self, manifest: Manifest) -> Manifest:
         return self._server.call("GET", self._of(manifest))
@@ -59,9 +58,15 @@ class Objects:
             if not kind.namespaced:
                 self._server.call("DELETE", f"{self._path(kind.name)}?labelSelector=made-by={self.namespace}")
 
-    def _versioned(self, manifest: Manifest) -> Manifest:
-        version = self.read(manifest)["metadata"]["resourceVersion"]
-        return paused({**manifest, "metadata": {**manifest["metadata"], "resourceVersion": version}})
+    def _replace(self, path: str, manifest: Manifest) -> tuple[int, Any]:
+        """Put an object in place of what is there, again while an operator adds its finalizer at the same moment."""
+        while True:
+            there = self.read(manifest)["metadata"]
+            kept = {name: there[name] for name in ("resourceVersion", "finalizers") if name in there}
+            body = paused({**manifest, "metadata": {**manifest["metadata"], **kept}})
+            status, answer = self._server.request("PUT", path, body)
+            if status != 409:
+                return status, answer
 
     def _of(self, manifest: Manifest) -> str:
         return f"{self._path(manifest['kind'])}/{manifest['metadata']['name']}"
