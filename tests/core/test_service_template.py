@@ -8,7 +8,7 @@ import pytest
 from aim_engine.api.hardware import RuntimeParameters
 from aim_engine.api.service import AIMServiceSpec
 from aim_engine.api.status import AIMStatus
-from aim_engine.api.template import AIMClusterServiceTemplate, AIMServiceTemplate
+from aim_engine.api.template import AIMServiceTemplate
 from aim_engine.core import service_template
 from aim_engine.core.problems import Category
 
@@ -86,15 +86,6 @@ def test_nothing_is_derived_from_what_is_not_ready() -> None:
     derived = service_template.derive("x", template()).derivation
     assert derived is not None
     assert derived.name == "x"
-
-
-@pytest.mark.parametrize(
-    ("kind", "scope", "namespace"),
-    [(AIMServiceTemplate, "Namespace", "ml-team"), (AIMClusterServiceTemplate, "Cluster", "")],
-)
-def test_how_a_status_names_it(kind: Any, scope: str, namespace: str) -> None:
-    told = service_template.reference(template(kind=kind))
-    assert (told.name, told.scope, told.namespace, told.uid) == ("fast", scope, namespace, "u")
 
 
 def test_without_overrides_no_wish_is_open() -> None:

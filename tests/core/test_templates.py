@@ -79,8 +79,6 @@ def test_a_cluster_template_speaks_of_a_cluster_model() -> None:
     assert templates.model_component(None, in_namespace=False).condition == "ClusterModelReady"
     found = AIMClusterModel(metadata=ObjectMeta(name="m", uid="u"), spec=AIMModelSpec(image="acme/m:1"))
     assert templates.model_component(found, in_namespace=False).reason == "ClusterModelFound"
-    reference = templates.model_reference(found)
-    assert reference and (reference.kind, reference.scope, reference.namespace) == ("AIMClusterModel", "Cluster", None)
 
 
 def test_given_sources_make_a_profile_of_the_spec_alone() -> None:

@@ -19,7 +19,7 @@ from aim_engine.api.template_cache import AIMTemplateCache
 from aim_engine.controllers import configs, discovering, kinds, template_wakes
 from aim_engine.controllers.cluster import Cluster
 from aim_engine.controllers.concept import Concept
-from aim_engine.core import discovery_course, gpu_check, hardware, sizes, templates
+from aim_engine.core import discovery_course, gpu_check, hardware, references, sizes, templates
 from aim_engine.core.conditions import Judgement
 from aim_engine.core.discovery import Moment, Question, Timings
 from aim_engine.core.discovery_course import Course
@@ -159,11 +159,11 @@ def status(template: Template, view: View, judgement: Judgement) -> TemplateStat
     before, spec, seen = template.status or TemplateStatus(), template.spec, view.seen
     profile = profile_of(template, view)
     asked = templates.resolved_hardware(spec, profile)
-    found = view.course.result
+    found, cache = view.course.result, templates.serving_cache(template, seen.caches)
     return TemplateStatus(
         resolved_runtime_config=seen.config.reference,
-        resolved_model=templates.model_reference(seen.model),
-        resolved_cache=templates.cache_reference(templates.serving_cache(template, seen.caches)),
+        resolved_model=references.resolved(seen.model) if seen.model else None,
+        resolved_cache=references.resolved(cache) if cache else None,
         resolved_hardware=asked,
         resolved_node_affinity=gpu_check.affinity(gpu_check.wanted(spec), seen.gpus),
         hardware_summary=hardware.summary(asked) or None,

@@ -8,7 +8,7 @@ from aim_engine.api import names, reasons
 from aim_engine.api.runtime import Routing, ServiceRuntime, Storage
 from aim_engine.api.runtime_config import AIMClusterRuntimeConfig, AIMRuntimeConfig, LabelPropagation, RuntimeConfigSpec
 from aim_engine.api.status import AIMStatus, ResolutionScope, ResolvedReference
-from aim_engine.core import merge
+from aim_engine.core import merge, references
 from aim_engine.core.health import Component
 from aim_engine.core.problems import Dependency, Failure, missing_upstream, of_failure
 from aim_engine.objects import Key, ObjectMeta
@@ -133,11 +133,4 @@ def _reference(
     if config is None:
         return None
     both = namespaced is not None and cluster is not None
-    alone = ResolutionScope.NAMESPACE if namespaced else ResolutionScope.CLUSTER
-    return ResolvedReference(
-        name=config.metadata.name,
-        namespace=config.metadata.namespace,
-        scope=ResolutionScope.MERGED if both else alone,
-        kind=type(config).__name__,
-        uid=config.metadata.uid,
-    )
+    return references.resolved(config, ResolutionScope.MERGED if both else None)

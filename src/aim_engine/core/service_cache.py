@@ -229,16 +229,5 @@ def mount_path(entry: ResolvedDownload) -> str:
     return f"{names.CACHE_MOUNT_BASE}/{folder if folder not in ('', '.') else name_part(entry.name)}"
 
 
-def reference(cache: AIMTemplateCache) -> ResolvedReference:
-    """The cache as the status names it."""
-    return ResolvedReference(
-        name=cache.metadata.name,
-        namespace=cache.metadata.namespace,
-        scope=ResolutionScope.NAMESPACE,
-        kind=AIMTemplateCache.__name__,
-        uid=cache.metadata.uid,
-    )
-
-
 def scope_of_reference(template: ResolvedReference) -> TemplateScope:
     return TemplateScope.NAMESPACE if template.scope is ResolutionScope.NAMESPACE else TemplateScope.CLUSTER

@@ -9,7 +9,7 @@ from aim_engine.api.hardware import CpuRequirements, GpuRequirements, HardwareRe
 from aim_engine.api.model import AIMClusterModel, AIMModel, Model
 from aim_engine.api.service import AIMServiceSpec, InlineModel
 from aim_engine.api.sources import ModelSource
-from aim_engine.api.status import AIMStatus, ResolutionScope, ResolvedReference
+from aim_engine.api.status import AIMStatus
 from aim_engine.core import causes, hardware, images, naming
 from aim_engine.core.health import Component
 from aim_engine.core.problems import Dependency, Problem, invalid_spec, missing_upstream
@@ -136,18 +136,6 @@ def _cpu_facts(cpu: CpuRequirements | None) -> object:
     if cpu is None:
         return None
     return quantity.parse(cpu.requests), None if cpu.limits is None else quantity.parse(cpu.limits)
-
-
-def reference(model: Model) -> ResolvedReference:
-    """The model as the status names it."""
-    namespaced = isinstance(model, AIMModel)
-    return ResolvedReference(
-        name=model.metadata.name,
-        namespace=model.metadata.namespace if namespaced else None,
-        scope=ResolutionScope.NAMESPACE if namespaced else ResolutionScope.CLUSTER,
-        kind=type(model).__name__,
-        uid=model.metadata.uid,
-    )
 
 
 def _place(model: Model) -> str:

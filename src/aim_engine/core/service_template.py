@@ -5,8 +5,8 @@ import msgspec
 from aim_engine.api import names, reasons
 from aim_engine.api.hardware import GpuRequirements, HardwareRequirements, RuntimeParameters
 from aim_engine.api.service import AIMServiceSpec
-from aim_engine.api.status import AIMStatus, ResolutionScope, ResolvedReference
-from aim_engine.api.template import AIMServiceTemplate, Template
+from aim_engine.api.status import AIMStatus, ResolvedReference
+from aim_engine.api.template import Template
 from aim_engine.core import causes, hardware, naming, selection
 from aim_engine.core.health import Component
 from aim_engine.core.problems import Dependency, missing_upstream
@@ -145,18 +145,6 @@ def open_wishes(template: Template, overrides: RuntimeParameters | None) -> bool
 def kept(reference: ResolvedReference) -> Component:
     """A running service whose template went: it goes on by the one it was given."""
     return _component(AIMStatus.READY, reasons.RESOLVED, f"{reference.scope} {reference.name} is ready")
-
-
-def reference(template: Template) -> ResolvedReference:
-    """The template as the status names it."""
-    namespaced = isinstance(template, AIMServiceTemplate)
-    return ResolvedReference(
-        name=template.metadata.name,
-        namespace=template.metadata.namespace,
-        scope=ResolutionScope.NAMESPACE if namespaced else ResolutionScope.CLUSTER,
-        kind=type(template).__name__,
-        uid=template.metadata.uid,
-    )
 
 
 def _component(state: AIMStatus, reason: str, message: str) -> Component:

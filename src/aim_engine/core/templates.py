@@ -8,8 +8,8 @@ import msgspec
 from aim_engine.api import reasons
 from aim_engine.api.artifact import CacheMode
 from aim_engine.api.hardware import HardwareRequirements
-from aim_engine.api.model import AIMClusterModel, AIMModel, Model
-from aim_engine.api.status import AIMStatus, ResolutionScope, ResolvedReference
+from aim_engine.api.model import Model
+from aim_engine.api.status import AIMStatus
 from aim_engine.api.template import AIMServiceTemplate, Profile, ProfileMetadata, Template, TemplateSpec
 from aim_engine.api.template_cache import AIMTemplateCache, TemplateScope
 from aim_engine.core import hardware, health
@@ -58,20 +58,6 @@ def _fails_by_itself(model: Model) -> bool:
         and condition.type.endswith(reasons.READY)
         and condition.type not in (reasons.READY, *_ABOUT_TEMPLATES)
         for condition in conditions
-    )
-
-
-def model_reference(model: Model | None) -> ResolvedReference | None:
-    """The model that was found."""
-    if model is None:
-        return None
-    namespaced = isinstance(model, AIMModel)
-    return ResolvedReference(
-        name=model.metadata.name,
-        namespace=model.metadata.namespace if namespaced else None,
-        scope=ResolutionScope.NAMESPACE if namespaced else ResolutionScope.CLUSTER,
-        kind=AIMModel.__name__ if namespaced else AIMClusterModel.__name__,
-        uid=model.metadata.uid,
     )
 
 
@@ -140,18 +126,6 @@ def _state(cache: AIMTemplateCache) -> AIMStatus:
 
 def _preference(cache: AIMTemplateCache) -> int:
     return health.rank(_state(cache))
-
-
-def cache_reference(cache: AIMTemplateCache | None) -> ResolvedReference | None:
-    if cache is None:
-        return None
-    return ResolvedReference(
-        name=cache.metadata.name,
-        namespace=cache.metadata.namespace,
-        scope=ResolutionScope.NAMESPACE,
-        kind=AIMTemplateCache.__name__,
-        uid=cache.metadata.uid,
-    )
 
 
 _CACHE_REASONS: Final = {

@@ -3,7 +3,7 @@
 from aim_engine.api.service import AIMServiceStatus, ServiceCache, ServiceRouting
 from aim_engine.api.status import AIMStatus
 from aim_engine.controllers.service.view import View
-from aim_engine.core import scaling, service_cache, service_model, service_template
+from aim_engine.core import references, scaling, service_cache
 from aim_engine.core.conditions import Judgement
 from aim_engine.core.service import Service
 
@@ -15,8 +15,8 @@ def status(service: Service, view: View, judgement: Judgement) -> AIMServiceStat
     model_ready = model is not None and model.status is not None and model.status.status is AIMStatus.READY
     return AIMServiceStatus(
         resolved_runtime_config=view.seen.config.reference,
-        resolved_model=service_model.reference(model) if model and model_ready else before.resolved_model,
-        resolved_template=service_template.reference(template) if template else before.resolved_template,
+        resolved_model=references.resolved(model) if model and model_ready else before.resolved_model,
+        resolved_template=references.resolved(template) if template else before.resolved_template,
         status=judgement.status,
         routing=ServiceRouting(path=view.route.path) if view.route else None,
         cache=cache(service, view, judgement),
@@ -31,9 +31,7 @@ def cache(service: Service, view: View, judgement: Judgement) -> ServiceCache | 
     ready = cached.cache is not None and service_cache.state(cached.cache) is AIMStatus.READY
     retried = judgement.decision.may_apply and service_cache.to_retry(service, cached.cache, cached.downloads)
     now = ServiceCache(
-        template_cache_ref=service_cache.reference(cached.cache)
-        if cached.cache and ready
-        else before.template_cache_ref,
+        template_cache_ref=references.resolved(cached.cache) if cached.cache and ready else before.template_cache_ref,
         retry_attempts=1 if retried else before.retry_attempts,
     )
     return None if now == ServiceCache() else now
