@@ -4,7 +4,7 @@ import asyncio
 import functools
 import os
 import signal
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -122,16 +122,16 @@ async def crew(*, grace: float, together: bool = False) -> AsyncGenerator[Crew]:
                 yield members
             finally:
                 await members.stop(grace=grace)
-    except* LocalError as failures:
-        raise next(_leaves(failures)) from None
+    except BaseExceptionGroup as failures:  # what is raised in an `except*` block comes out as a group on Python 3.11.2
+        said, others = failures.split(LocalError)
+        if said is None or others is not None:
+            raise
+        raise _first(said) from None
 
 
-def _leaves(failures: BaseExceptionGroup[LocalError]) -> Iterator[LocalError]:
-    for failure in failures.exceptions:
-        if isinstance(failure, BaseExceptionGroup):
-            yield from _leaves(failure)
-        else:
-            yield failure
+def _first(failures: BaseExceptionGroup[LocalError]) -> LocalError:
+    first = failures.exceptions[0]
+    return _first(first) if isinstance(first, BaseExceptionGroup) else first
 
 
 def last_words(log: Path) -> str:
