@@ -21,13 +21,15 @@ def test_what_is_in_a_namespace_is_named_with_it(
     )
 
 
-@pytest.mark.parametrize("kind", [AIMClusterModel, AIMClusterServiceTemplate, AIMClusterRuntimeConfig])
-def test_of_what_is_of_the_cluster_an_empty_namespace_is_written_out(
-    kind: type[AIMClusterModel | AIMClusterServiceTemplate | AIMClusterRuntimeConfig],
+@pytest.mark.parametrize(
+    ("kind", "namespace"), [(AIMClusterModel, None), (AIMClusterServiceTemplate, ""), (AIMClusterRuntimeConfig, "")]
+)
+def test_what_is_of_the_cluster_is_named_without_a_namespace(
+    kind: type[AIMClusterModel | AIMClusterServiceTemplate | AIMClusterRuntimeConfig], namespace: str | None
 ) -> None:
     found = kind(metadata=ObjectMeta(name="fast", uid="u"))
     assert references.resolved(found) == ResolvedReference(
-        name="fast", namespace="", scope=ResolutionScope.CLUSTER, kind=kind.__name__, uid="u"
+        name="fast", namespace=namespace, scope=ResolutionScope.CLUSTER, kind=kind.__name__, uid="u"
     )
 
 

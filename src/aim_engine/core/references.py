@@ -1,6 +1,6 @@
 """How a status names another object that was found."""
 
-from aim_engine.api.model import Model
+from aim_engine.api.model import AIMClusterModel, Model
 from aim_engine.api.runtime_config import AIMClusterRuntimeConfig, AIMRuntimeConfig
 from aim_engine.api.status import ResolutionScope, ResolvedReference
 from aim_engine.api.template import Template
@@ -13,13 +13,13 @@ def resolved(
 ) -> ResolvedReference:
     """The object that satisfied a reference; its scope is its own unless another one is given.
 
-    An empty namespace, of what is of the cluster, is written out.
+    What is of the cluster has an empty namespace, which is written out, but for models, of which it is left out.
     """
     metadata = found.metadata
     own = ResolutionScope.NAMESPACE if metadata.namespace else ResolutionScope.CLUSTER
     return ResolvedReference(
         name=metadata.name,
-        namespace=metadata.namespace,
+        namespace=None if isinstance(found, AIMClusterModel) else metadata.namespace,
         scope=scope or own,
         kind=type(found).__name__,
         uid=metadata.uid,
