@@ -173,7 +173,8 @@ def target(name: str) -> Target:
 
 
 @asynccontextmanager
-async def staged(about: Concept[Any, Any, Any]) -> AsyncGenerator[Stage]:
+async def staged(about: Concept[Any, Any, Any], *, crowded: bool = False) -> AsyncGenerator[Stage]:
+    """A pipeline on a peer; `crowded` means that other objects wait all the time."""
     peer = Peer()
     application = web.Application()
     application.router.add_route("*", "/{path:.*}", peer.answer)
@@ -188,7 +189,7 @@ async def staged(about: Concept[Any, Any, Any]) -> AsyncGenerator[Stage]:
                 Recorder(client),
             )
             clock = Clock()
-            pipeline = Pipeline(about, executor, recorder, Timings(), clock=clock)
+            pipeline = Pipeline(about, executor, recorder, Timings(), clock=clock, crowded=lambda: crowded)
             async with asyncio.TaskGroup() as group:
                 writing = group.create_task(recorder.run())
                 yield Stage(peer, pipeline, recorder, clock)

@@ -1,6 +1,7 @@
 """One pass over one object: finalizers, writes that fail, a status that somebody else changed, what users hear."""
 
 import asyncio
+import dataclasses
 from datetime import timedelta
 from typing import Any
 
@@ -153,6 +154,35 @@ async def test_the_second_pass_over_the_same_world_writes_and_tells_nothing() ->
         events, writes = await stage.events(), len(stage.peer.told)
         assert await stage.reconcile() is None
         assert (await stage.events(), len(stage.peer.told)) == (events, writes)
+
+
+async def test_in_a_crowd_a_new_object_is_given_what_it_needs_first_and_told_of_it_next() -> None:
+    async with staged(concept(READY, plan=Plan(apply=(claim("a"),))), crowded=True) as stage:
+        stage.put()
+        assert await stage.reconcile() == 0.0, "the next pass comes as soon as those who wait had theirs"
+        assert (stage.peer.told, await stage.events()) == (["PATCH persistentvolumeclaims/a"], [])
+        assert await stage.reconcile() is None
+        assert stage.peer.told[1:] == ["PUT weights/status"]
+        assert ("Normal", "AllComponentsReady", "All components are ready") in await stage.events()
+
+
+async def test_in_a_crowd_a_status_waits_for_one_pass_and_no_more() -> None:
+    plans = iter([Plan(apply=(claim("a"),)), Plan(apply=(claim("b"),))])
+    about = dataclasses.replace(concept(READY), plan=lambda *_: next(plans))
+    async with staged(about, crowded=True) as stage:
+        stage.put()
+        assert await stage.reconcile() == 0.0
+        assert await stage.reconcile() is None
+        assert stage.peer.told[1:] == ["PATCH persistentvolumeclaims/b", "PUT weights/status"]
+
+
+async def test_in_a_crowd_what_is_refused_is_told_at_once() -> None:
+    async with staged(concept(READY, plan=Plan(apply=(claim("a"), claim("b")))), crowded=True) as stage:
+        stage.put()
+        stage.peer.refuse("PATCH", "/b", 403, "Forbidden", "exceeded quota: small")
+        with pytest.raises(PassFailed):
+            await stage.reconcile()
+        assert stage.peer.told == ["PATCH persistentvolumeclaims/a", "PUT weights/status"]
 
 
 @pytest.mark.parametrize("jump", [timedelta(days=-400), timedelta(hours=-1), timedelta(days=400)], ids=str)

@@ -3,6 +3,7 @@
 import asyncio
 
 import pytest
+from aiohttp import web
 from tests.kube.peer import Answer, peer, refuses, says
 
 from aim_engine.kube.client import Client
@@ -112,6 +113,31 @@ async def test_failures_stay_here(script: list[Answer], methods: list[str]):
         await recorder.drain()
         running.cancel()
     assert [seen.method for seen in server.seen] == methods
+
+
+@pytest.mark.parametrize(("work_waits", "at_once"), [(True, 1), (False, 4)])
+async def test_while_work_waits_one_event_is_written_at_a_time(work_waits: bool, at_once: int):
+    under_way, most, all_there = 0, 0, asyncio.Event()
+
+    async def answer(_: web.Request) -> web.StreamResponse:
+        nonlocal under_way, most
+        under_way += 1
+        most = max(most, under_way)
+        if under_way == at_once:
+            all_there.set()
+        await all_there.wait()
+        under_way -= 1
+        return web.json_response({})
+
+    async with peer(answer) as server, Client(server.connection, FAST) as client, asyncio.TaskGroup() as group:
+        recorder = Recorder(client)
+        recorder.give_way(lambda: work_waits)
+        running = group.create_task(recorder.run())
+        for number in range(40):
+            recorder.record("toy-controller", ABOUT._replace(name=str(number)), "Normal", "Fine", "x")
+        await recorder.drain()
+        running.cancel()
+    assert (len(server.seen), most) == (40, at_once)
 
 
 async def test_too_many_waiting_events_are_dropped_not_waited_for():

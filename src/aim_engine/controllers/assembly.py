@@ -54,8 +54,15 @@ def assemble(
     lock = Lock(client, Key(operator_namespace, DISCOVERY_LOCK), identity)
     recorder = Recorder(client)
     executor = Executor(client, cluster, Applier(client))
-    pipelines = (Pipeline(concept, executor, recorder, timings, lock) for concept in concepts(timings))
-    controllers = (controller(pipeline, metrics) for pipeline in pipelines)
+    controllers = list[Controller]()
+
+    def crowded() -> bool:
+        return any(len(one.queue) for one in controllers)
+
+    recorder.give_way(crowded)
+    for concept in concepts(timings):
+        pipeline = Pipeline(concept, executor, recorder, timings, lock, crowded=crowded)
+        controllers.append(controller(pipeline, metrics))
     return Assembly(cluster, recorder, tuple(controllers))
 
 

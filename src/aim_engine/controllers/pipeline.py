@@ -88,6 +88,10 @@ class Pipeline(Generic[T, Seen, V]):
     lock: Lock | None = None
     """Kept while an exclusive plan is made and carried out."""
     clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+    crowded: Callable[[], bool] = lambda: False
+    """Whether other objects wait for a pass."""
+    put_off: set[Key] = field(default_factory=set[Key])
+    """Objects whose first status was left to their next pass."""
     turns: WeakValueDictionary[Hashable, asyncio.Lock] = field(
         default_factory=WeakValueDictionary[Hashable, asyncio.Lock]
     )
@@ -97,6 +101,7 @@ class Pipeline(Generic[T, Seen, V]):
         item = self.informer.store.get(key)
         if item is None:
             self.teller.forget(key)
+            self.put_off.discard(key)
             return None
         if item.metadata.deletion_timestamp:
             return await self.let_go(item)
@@ -118,11 +123,27 @@ class Pipeline(Generic[T, Seen, V]):
                     outcome = await self.carry_out(item, walk)
             else:
                 outcome = await self.carry_out(item, walk)
+        if self.can_wait(item, walk, outcome):
+            self.teller.wrote(outcome.writes)
+            return AT_ONCE
         status = self.concept.status(item, walk.view, walk.judgement)
         announced = self.concept.announces(walk.view)
         reported = await self.report(item, status, walk.judgement, outcome, now, announced)
         self.teller.wrote(outcome.writes + reported.writes)
         return self.look_again(walk, outcome, reported.stored)
+
+    def can_wait(self, item: T, walk: Walk[V], outcome: Outcome) -> bool:
+        """Whether the first status of an object is left to its next pass, once, because others wait for theirs.
+
+        A pass that made something is followed by one that sees it and tells more. So of many objects that come at
+        once, each gets what it needs before the first is told of the way there.
+        """
+        made = outcome.writes and not outcome.error and walk.judgement.decision.retry is Retry.NONE
+        if not made or item.status or item.metadata.key in self.put_off or not self.crowded():
+            self.put_off.discard(item.metadata.key)
+            return False
+        self.put_off.add(item.metadata.key)
+        return True
 
     @asynccontextmanager
     async def turn(self, item: T) -> AsyncGenerator[None]:

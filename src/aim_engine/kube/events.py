@@ -7,6 +7,8 @@ import asyncio
 import secrets
 import time
 from collections import OrderedDict
+from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Generic, Literal, NamedTuple
@@ -173,6 +175,12 @@ class Recorder:
         self._client = client
         self._correlator = Correlator(client.timings)
         self._lanes = tuple(Lane(most_waiting) for _ in range(LANES))
+        self._work_waits: Callable[[], bool] = lambda: False
+        self._alone = asyncio.Lock()
+
+    def give_way(self, work_waits: Callable[[], bool]) -> None:
+        """While work waits, write one event at a time instead of several: users want the work, then to hear of it."""
+        self._work_waits = work_waits
 
     def record(self, source: str, about: Reference, level: Level, reason: str, message: str, *, host: str = "") -> None:
         """Tell users about an object; may be combined with similar events, or dropped when there are too many."""
@@ -199,7 +207,8 @@ class Recorder:
             occurrence, moment = await lane.get()
             writing = self._correlator.correlate(occurrence, loop.time())
             if writing:
-                await self._write(writing, moment)
+                async with self._alone if self._work_waits() else nullcontext():
+                    await self._write(writing, moment)
             lane.task_done()
 
     async def _write(self, writing: Writing, moment: datetime) -> None:
