@@ -116,7 +116,7 @@ def test_a_route_from_its_gateway_to_a_pod(stage: Stage) -> None:
 def test_requests_stream_time_out_and_pass_on_what_the_pod_says(stage: Stage) -> None:
     stage.service()
     stage.pod()
-    stage.route(timeouts={"request": "10s"})
+    stage.route(timeouts={"request": "300s"})
     stage.route("/hasty", name="hasty", timeouts={"request": "500ms"})
     stage.until_answered(200)
     stage.until_answered(200, "/hasty/health")

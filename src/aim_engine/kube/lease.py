@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 import structlog
 
 from aim_engine.kube.client import Client
-from aim_engine.kube.errors import Fenced, KubeError, NotFound
+from aim_engine.kube.errors import Conflict, Fenced, KubeError, NotFound
 from aim_engine.kube.metrics import Metrics
 from aim_engine.kube.resource import LEASES
 from aim_engine.objects import Key, Manifest, ObjectMeta, Wire
@@ -127,20 +127,32 @@ class Elector:
         held = self._fence.remaining > 0
         self._fence.close()
         self._status.set(0)
-        if not held or self._lease is None:
+        if not held:
             return
+        try:
+            async with asyncio.timeout(self._timings.lease_retry):
+                while not await self._given_back():
+                    pass
+        except (KubeError, TimeoutError) as error:
+            log.warning("lease not released", lease=str(self._key), error=str(error) or "no answer in time")
+
+    async def _given_back(self) -> bool:
+        """Whether the lease is ours no more; a renewal that was broken off may have reached the server late."""
+        lease = await self._client.get(LEASES, self._key, Lease)
+        if lease.spec.holder_identity != self._identity:
+            return True
         spec = LeaseSpec(
             holder_identity="",
             lease_duration_seconds=1,
-            acquire_time=self._lease.spec.acquire_time,
+            acquire_time=lease.spec.acquire_time,
             renew_time=datetime.now(UTC),
-            lease_transitions=self._lease.spec.lease_transitions,
+            lease_transitions=lease.spec.lease_transitions,
         )
         try:
-            async with asyncio.timeout(self._timings.lease_retry):
-                await self._client.replace(LEASES, manifest(self._key, spec, self._lease.metadata.resource_version))
-        except (KubeError, TimeoutError) as error:
-            log.warning("lease not released", lease=str(self._key), error=str(error))
+            await self._client.replace(LEASES, manifest(self._key, spec, lease.metadata.resource_version))
+        except Conflict:
+            return False
+        return True
 
     async def _attempt(self) -> bool:
         """Take or renew the lease once; the time that counts is the one before the call."""

@@ -21,6 +21,7 @@ T = TypeVar("T")
 OUR_CRDS = Path(__file__).parents[3] / "deploy" / "crds"
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist makes groups of marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if Path(__file__).parent in item.path.parents:
