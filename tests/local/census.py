@@ -40,8 +40,10 @@ def alive(pid: int) -> bool:
 def listening_addresses(pid: int) -> list[str]:
     """The addresses at which a process accepts TCP connections; one of IPv6 stands as it is in /proc."""
     process = Path("/proc") / str(pid)
-    links = (str(file.readlink()) for file in (process / "fd").iterdir())
-    inodes = {link.removeprefix("socket:[").removesuffix("]") for link in links}
+    inodes = set[str]()
+    for file in (process / "fd").iterdir():
+        with suppress(FileNotFoundError):  # closed meanwhile
+            inodes.add(str(file.readlink()).removeprefix("socket:[").removesuffix("]"))
     addresses: list[str] = []
     for table in ("tcp", "tcp6"):
         for line in (process / "net" / table).read_text().splitlines()[1:]:
