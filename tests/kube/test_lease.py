@@ -268,25 +268,22 @@ async def test_work_that_outlasts_its_lock_is_ended(connection: Connection, name
                 await asyncio.sleep(60)
 
 
-async def test_a_lease_is_given_back_though_a_renewal_went_unheard(connection: Connection, namespace: str):
+@pytest.mark.parametrize(
+    ("holder", "left"),
+    [
+        pytest.param("me", "", id="given back though a renewal of ours went unheard"),
+        pytest.param("other", "other", id="left to another who took it"),
+    ],
+)
+async def test_a_lease_that_changed_unseen_is_given_back_only_if_it_is_ours(
+    connection: Connection, namespace: str, holder: str, left: str
+):
     key = Key(namespace, "leader")
     async with Client(connection, QUICK) as client:
         elector = Elector(client, key, "me", LeaseFence())
         await elector.acquire()
         ours = await client.get(LEASES, key, Lease)
-        renewed = lease_of("me", datetime.now(UTC))
-        await client.replace(LEASES, manifest(key, renewed, ours.metadata.resource_version))
+        changed = lease_of(holder, datetime.now(UTC))
+        await client.replace(LEASES, manifest(key, changed, ours.metadata.resource_version))
         await elector.release()
-        assert (await client.get(LEASES, key, Lease)).spec.holder_identity == ""
-
-
-async def test_a_lease_that_another_took_is_left_to_it(connection: Connection, namespace: str):
-    key = Key(namespace, "leader")
-    async with Client(connection, QUICK) as client:
-        elector = Elector(client, key, "me", LeaseFence())
-        await elector.acquire()
-        ours = await client.get(LEASES, key, Lease)
-        taken = lease_of("other", datetime.now(UTC))
-        await client.replace(LEASES, manifest(key, taken, ours.metadata.resource_version))
-        await elector.release()
-        assert (await client.get(LEASES, key, Lease)).spec.holder_identity == "other"
+        assert (await client.get(LEASES, key, Lease)).spec.holder_identity == left
