@@ -7,7 +7,7 @@ STEP = @printf '== %s\n'
 .PHONY: help up test check bench crds manifests docs clean format
 
 VALUES := tests/api tests/cli tests/docs tests/controllers tests/core $(wildcard tests/manifests) tests/web
-REAL := tests/kube tests/registry tests/downloader tests/local tests/deploy tests/cluster
+REAL := tests/kube tests/registry tests/downloader tests/local tests/deploy tests/walks tests/cluster
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

@@ -59,7 +59,7 @@ def s3_address(s3_binary: Path, tmp_path_factory: pytest.TempPathFactory) -> Ite
 class Objects:
     """A bucket of the test's own on the S3 server."""
 
-    def __init__(self, address: str, authority: str | None = None) -> None:
+    def __init__(self, address: str, authority: str | None = None, name: str = "") -> None:
         self.client: Any = get_session().create_client(
             "s3",
             endpoint_url=address,
@@ -69,7 +69,7 @@ class Objects:
             aws_secret_access_key=stage.S3_SECRET,
             config=Config(s3={"addressing_style": "path"}),
         )
-        self.name = f"weights-{uuid.uuid4().hex[:12]}"
+        self.name = name or f"weights-{uuid.uuid4().hex[:12]}"
         self.client.create_bucket(Bucket=self.name)
 
     def add(self, prefix: str, files: dict[str, bytes]) -> str:

@@ -37,6 +37,16 @@ def alive(pid: int) -> bool:
         return False
 
 
+def of(directory: Path) -> set[int]:
+    """The processes whose command line names a directory."""
+    found = set[int]()
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if os.fsencode(directory) in (process / "cmdline").read_bytes():
+                found.add(int(process.name))
+    return found
+
+
 def listening_addresses(pid: int) -> list[str]:
     """The addresses at which a process accepts TCP connections; one of IPv6 stands as it is in /proc."""
     process = Path("/proc") / str(pid)

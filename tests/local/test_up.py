@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.kube.world import until
-from tests.local.census import alive
-from tests.local.test_walk import of
+from tests.local.census import alive, of
 
 from aim_engine.local.up import facts
 

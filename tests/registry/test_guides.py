@@ -2,37 +2,14 @@
 
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
-import yaml
-from tests.api_server import ApiServer
 
 from aim_engine.registry import endpoint, mirrors, reference
 
 GUIDES = Path(__file__).parents[2] / "docs" / "guides"
 FILES = ("private-registries.md", "air-gapped.md")
 AIR_GAPPED = (GUIDES / "air-gapped.md").read_text()
-
-
-def manifests(file: str) -> list[dict[str, Any]]:
-    """The manifests in the YAML blocks of a guide."""
-    blocks = re.findall(r"^```yaml\n(.*?)^```$", (GUIDES / file).read_text(), re.MULTILINE | re.DOTALL)
-    return [document for block in blocks if "kind" in (document := yaml.safe_load(block))]
-
-
-@pytest.mark.parametrize(
-    "manifest",
-    [
-        pytest.param(manifest, id=f"{file}: {manifest['kind']} {manifest['metadata']['name']}")
-        for file in FILES
-        for manifest in manifests(file)
-    ],
-)
-def test_the_api_server_takes_the_manifests(api_server: ApiServer, namespace: str, manifest: dict[str, Any]) -> None:
-    scope = "" if manifest["kind"].startswith("AIMCluster") else f"/namespaces/{namespace}"
-    path = f"/apis/{manifest['apiVersion']}{scope}/{manifest['kind'].lower()}s?dryRun=All&fieldValidation=Strict"
-    api_server.call("POST", path, manifest)
 
 
 def test_the_mirrors_of_the_guide_lead_where_its_table_says() -> None:

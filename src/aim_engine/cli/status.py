@@ -36,11 +36,15 @@ def command(directory: Path | None) -> None:
 async def _services(found: "Facts") -> "list[AIMService]":
     from aim_engine.api.service import AIMService
     from aim_engine.kube.client import Client
+    from aim_engine.kube.errors import NotFound
     from aim_engine.kube.kubeconfig import from_kubeconfig
     from aim_engine.local.up.objects import SERVICES
 
     async with Client(from_kubeconfig([Path(found.kubeconfig)])) as client:
-        return list((await client.list(SERVICES, into=AIMService)).items)
+        try:
+            return list((await client.list(SERVICES, into=AIMService)).items)
+        except NotFound:
+            return []  # without our operator nobody has brought the kind yet
 
 
 def _line(service: "AIMService", found: "Facts") -> str:

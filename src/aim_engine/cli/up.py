@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from aim_engine.local.up.events import Tell
     from aim_engine.local.up.facts import Facts, Wish
 
-OPTIONAL = ("kserve", "gateway", "autoscaler", "registry", "hub")
+OPTIONAL = ("kserve", "gateway", "autoscaler", "registry", "hub", "operator")
+"""Parts that can be left out."""
 QUESTION = '{"messages": [{"role": "user", "content": "Hello"}]}'
 
 
@@ -41,7 +42,7 @@ QUESTION = '{"messages": [{"role": "user", "content": "Hello"}]}'
     "--without",
     type=click.Choice(OPTIONAL),
     multiple=True,
-    help="Leave a part out, to use a real one in its place. May come several times.",
+    help="Leave a part out, to use a real one, or one of your own, in its place. May come several times.",
 )
 @click.option("--no-sample", is_flag=True, help="Make no sample service.")
 @click.option(
@@ -205,17 +206,19 @@ def _arguments(wish: "Wish") -> list[str]:
 
 def summary(facts: "Facts") -> str:
     """How to use what runs."""
+    operated = any(part.name == "operator" for part in facts.parts)
+    up = "AIM Engine is up" if operated else "Everything but the operator is up"
     lines = {
         "ask it": f"curl {facts.gateway}{facts.sample}/v1/chat/completions -d {shlex.quote(QUESTION)}"
         if facts.gateway and facts.sample
         else "",
-        "look": f"{_variable(facts)}{_aim()} kubectl get aimservices",
+        "look": f"{_variable(facts)}{_aim()} kubectl get {'aimservices' if operated else 'nodes'}",
         "": f"export KUBECONFIG={facts.kubeconfig}",
         "logs": str(facts.logs),
     }
     return "\n".join(
         (
-            f"AIM Engine is up: Kubernetes {facts.version} at {facts.server} with {', '.join(facts.gpus)}.",
+            f"{up}: Kubernetes {facts.version} at {facts.server} with {', '.join(facts.gpus)}.",
             *(f"  {name:<11}{text}" for name, text in lines.items() if text),
         )
     )

@@ -4,15 +4,17 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
+import msgspec
+
 from aim_engine.api.model_source import AIMClusterModelSource, AIMClusterModelSourceSpec, ModelSourceFilter
 from aim_engine.controllers import inspection
 from aim_engine.controllers.cluster import Cluster
-from aim_engine.core import model_sources
+from aim_engine.core import model_sources, models
 from aim_engine.core.model_sources import Found, Outcome, Scan, Wish
 from aim_engine.core.problems import Problem
 from aim_engine.registry import credentials, errors
 from aim_engine.registry.client import Registry
-from aim_engine.registry.credentials import Keychain
+from aim_engine.registry.credentials import Keychain, PullSecret
 from aim_engine.registry.listing import GHCR
 
 NO_ANSWER: Final = (
@@ -27,21 +29,30 @@ NO_ANSWER: Final = (
 async def scan(source: AIMClusterModelSource, cluster: Cluster, now: datetime) -> Scan:
     """What all filters find, one after the other; a filter that fails does not touch the others."""
     assert source.spec is not None
-    keys = await keychain(source.spec, cluster)
+    names, namespace = dict.fromkeys(ref.name for ref in source.spec.image_pull_secrets), cluster.operator_namespace
+    secrets = await inspection.read([name for name in names if name], namespace, cluster, needed=False)
+    keys = keychain(secrets)
+    absent = () if isinstance(secrets, Problem) else names.keys() - {"", *(secret.name for secret in secrets)}
+    missing = [models.secret_missing(name, namespace).message for name in sorted(absent)]
     outcomes = [await run(source.spec, entry, keys, cluster.registry) for entry in source.spec.filters]
-    return Scan(now, source.metadata.generation, tuple(outcomes))
+    return Scan(now, source.metadata.generation, tuple(explained(outcome, missing) for outcome in outcomes))
 
 
-async def keychain(spec: AIMClusterModelSourceSpec, cluster: Cluster) -> Keychain | str:
-    """The credentials of its pull secrets, those that exist; or why they cannot be used."""
-    names = [reference.name for reference in spec.image_pull_secrets if reference.name]
-    secrets = await inspection.read(names, cluster.operator_namespace, cluster, needed=False)
+def keychain(secrets: Sequence[PullSecret] | Problem) -> Keychain | str:
+    """The credentials of the pull secrets that exist; or why they cannot be used."""
     if isinstance(secrets, Problem):
         return secrets.message
     try:
         return credentials.keychain(secrets)
     except errors.InvalidCredentials as error:
         return str(error)
+
+
+def explained(outcome: Outcome, missing: Sequence[str]) -> Outcome:
+    """A failure with the pull secrets that nobody made, which are the likeliest cause of it."""
+    if not outcome.failure or not missing:
+        return outcome
+    return msgspec.structs.replace(outcome, failure="; ".join((outcome.failure, *missing)))
 
 
 async def run(

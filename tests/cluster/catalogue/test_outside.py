@@ -108,6 +108,7 @@ def test_github_wants_a_token_even_for_public_packages(
     catalogue.apply(SOURCES, name, {"filters": filters, "imagePullSecrets": [{"name": secret}], **OFTEN})
     failed = catalogue.until_state(SOURCES, name, "Failed")
     assert "listing the packages of ghcr.io needs a token" in message(failed, "FiltersReady")
+    assert f'imagePullSecret "{secret}" not found in namespace "aim-system"' in message(failed, "FiltersReady")
     assert condition(failed, "RegistryReachable") == ("True", "Reachable")
     assert "lastSyncTime" not in failed["status"]
     assert condition(failed, "AuthValid") == ("", "")

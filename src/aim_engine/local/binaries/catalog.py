@@ -66,8 +66,11 @@ KSERVE = Module(folder="kserve", programs=("kserve",), minutes=5, package="githu
 S3 = Module(folder="s3", programs=("versitygw",), minutes=3, package="github.com/versity/versitygw/cmd/versitygw")
 REGISTRY = Module(folder="registry", programs=("registry",), minutes=2)
 HELM = Module(folder="helm", programs=("helm",), minutes=3, package="helm.sh/helm/v3/cmd/helm")
+CRANE = Module(
+    folder="crane", programs=("crane",), minutes=1, package="github.com/google/go-containerregistry/cmd/crane"
+)
 
-MODULES = (CONTROL_PLANE, KSERVE, S3, REGISTRY, HELM)
+MODULES = (CONTROL_PLANE, KSERVE, S3, REGISTRY, HELM, CRANE)
 
 
 def module_of(program: str) -> Module:

@@ -9,9 +9,6 @@ import msgspec
 from aim_engine.local import locks
 from aim_engine.local.errors import LocalError
 
-OPTIONAL = ("kserve", "gateway", "autoscaler", "registry", "hub")
-"""Parts that can be left out, to use real ones in their place."""
-
 
 class Wish(msgspec.Struct, frozen=True, kw_only=True):
     """What to run; `None` stands for what the last start in the directory had."""

@@ -27,12 +27,16 @@ SERVICES = Resource(names.GROUP, names.VERSION, "aimservices", "AIMService")
 ARTIFACTS = Resource(names.GROUP, names.VERSION, "aimartifacts", "AIMArtifact")
 
 
-async def install(client: Client, *, gateway: bool, hub: str | None) -> bool:
-    """Put everything there; say whether the default settings are ours: what somebody else changed in them stays."""
+async def install(client: Client, *, gateway: bool) -> None:
+    """Put a storage class there, and a gateway if there is somebody to serve it."""
     await client.apply(NAMESPACES, _named("v1", "Namespace", installation.NAMESPACE), manager=MANAGER, force=True)
     await client.apply(claims.CLASSES, claims.storage_class(), manager=MANAGER, force=True)
     if gateway:
         await client.apply(GATEWAYS, gateway_object(), manager=MANAGER, force=True)
+
+
+async def configure(client: Client, *, gateway: bool, hub: str | None) -> bool:
+    """Write the default settings; say whether they are ours: what somebody else changed in them stays."""
     try:
         await client.apply(CLUSTER_CONFIGS, default_config(gateway=gateway, hub=hub), manager=MANAGER)
     except Conflict:

@@ -105,7 +105,10 @@ class _Start:
         """Start every part; the path of the sample, if it answers."""
         publish.images(site.directory / "registry")
         publish.models(site.directory / "hub")
-        if not await objects.install(client, gateway=site.gateway is not None, hub=site.hub):
+        await objects.install(client, gateway=site.gateway is not None)
+        if "operator" not in site.without and not await objects.configure(
+            client, gateway=site.gateway is not None, hub=site.hub
+        ):
             self._tell(events.Part(CONTROL_PLANE, "done", "the AIMClusterRuntimeConfig default was changed, it stays"))
         async with asyncio.TaskGroup() as group:
             for part in self._parts:
@@ -116,7 +119,7 @@ class _Start:
 
     async def _sampled(self, client: Client) -> bool:
         """Whether there is a sample to follow: made now, or by an earlier start."""
-        if not self._wish.sample or self._wish.without & {"kserve", "registry", "hub"}:
+        if not self._wish.sample or self._wish.without & {"kserve", "registry", "hub", "operator"}:
             return False
         if not self._files.sampled.exists():
             with suppress(AlreadyExists):
@@ -171,11 +174,12 @@ class _Start:
         return next(port for port in wanted if _is_free(port))
 
     def _crds(self, ours: Path) -> Callable[[], Awaitable[Sequence[Path]]]:
-        """Finds the CRDs that the parts need: ours, and those that the others of the parts bring."""
+        """Finds the CRDs that the parts bring: ours come with the operator."""
 
         async def find() -> Sequence[Path]:
             groups = [group for part, some in GROUPS.items() if part not in self._wish.without for group in some]
-            return (ours, *(await foreign_crds.paths(groups=groups) if groups else ()))
+            foreign = await foreign_crds.paths(groups=groups) if groups else ()
+            return foreign if "operator" in self._wish.without else (ours, *foreign)
 
         return find
 

@@ -1,4 +1,4 @@
-"""Commands that pages show without a test that runs them: each is held against the program it is for."""
+"""Every command that a page shows is run by a test, and one inside a sentence exists with its flags."""
 
 import re
 import shlex
@@ -9,52 +9,30 @@ from pathlib import Path
 import click
 import pytest
 from tests.conftest import run as finished
-from tests.docs.pages import ROOT, blocks, pages
-from tests.local.test_walk import WALKED
+from tests.walks import pages, test_installing, test_this_machine, test_your_cluster
+from tests.walks.pages import ROOT
 
 from aim_engine import settings
 from aim_engine.cli.main import aim
 from aim_engine.local import binaries
 
-OTHERS = {"curl", "export", "grep", "skopeo"}
-"""Programs that are not ours, or the shell's own."""
-NESTED = re.compile(r"\$\(([^()]*)\)")
-HERE = re.compile(r"<<\s*'?(\w+)'?\n.*?^\1$", re.MULTILINE | re.DOTALL)
+OURS = re.compile(r"`((?:aim|helm|kubectl|make) [^`\n]+)`")
+"""A command inside a sentence."""
 
 
-def commands(text: str) -> Iterator[list[str]]:
-    """The simple commands of a shell text, word by word; what stands in `$(…)` comes as a command of its own."""
-    text = HERE.sub("", text.replace("\\\n", " "))
-    for line in text.splitlines():
-        for nested in NESTED.findall(line):
-            yield from commands(nested)
-        lexer = shlex.shlex(NESTED.sub("nested", line), posix=True, punctuation_chars=True)
-        lexer.whitespace_split = True
-        words: list[str] = []
-        for word in (*lexer, ";"):
-            if word in {"|", "||", "&&", ";"}:
-                if words:
-                    yield words
-                words = []
-            else:
-                words.append(word)
-
-
-def refusal(words: list[str]) -> str | None:
+def refusal(line: str) -> str | None:
     """What is wrong with a command."""
-    program, arguments = words[0].rpartition("/")[2], words[1:]
+    program, *arguments = shlex.split(line)
     if program == "aim":
         return refused_by_us(arguments)
     if program == "make":
         made = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
         return None if set(arguments) <= set(made) else f"the Makefile makes only {made}"
-    if program in {"kubectl", "helm"}:
-        return refused_by(program, arguments)
-    return None if program in OTHERS else f"{program} is neither ours nor known to this test"
+    return refused_by(program, arguments)
 
 
 def refused_by_us(arguments: list[str]) -> str | None:
-    """What the command line of `aim` says of these arguments."""
+    """What the command line of `aim` says of these arguments; a sentence may leave out those that are required."""
     command: click.Command | None = aim
     context = click.Context(aim)
     names: list[str] = []
@@ -66,11 +44,15 @@ def refused_by_us(arguments: list[str]) -> str | None:
         return f"aim has no {' '.join(names)}"
     if names == ["kubectl"]:
         return refused_by("kubectl", arguments)
+    if isinstance(command, click.Group):
+        return None
     try:
         if names == ["operator"]:
             list(settings.flags(arguments))
         else:
             command.make_context(" ".join(names), list(arguments))
+    except (click.exceptions.Exit, click.MissingParameter):
+        return None
     except (click.UsageError, settings.UsageError) as reason:
         return str(reason)
     return None
@@ -96,25 +78,42 @@ def plain(arguments: list[str]) -> Iterator[str]:
             yield word
 
 
-SHOWN = [
-    pytest.param(words, id=f"{page.relative_to(ROOT)}: {shlex.join(words)}")
-    for page in pages()
-    for text in blocks(page, "sh")
-    for words in commands(text)
+def run_somewhere() -> set[str]:
+    """Every command that a test runs, as a page shows it."""
+    sections = [*test_this_machine.WALKS.items(), ("docs/quickstart.md", "On your cluster")]
+    sections += [(page, "") for page in (*test_your_cluster.WALKS, test_installing.GUIDE)]
+    walked = {command.text for page, section in sections for command in pages.commands(page, section)}
+    return walked | {f"make {target}" for target in MAKE}
+
+
+MAKE = ("up", "test", "check", "bench", "format")
+"""What pages say of make: the first is run by a test, the next two run these tests, the last are for developers."""
+
+
+def repeated(text: str) -> set[str]:
+    """The commands of a block that repeats what is run elsewhere, one on a line."""
+    return {line.partition("#")[0].strip() for line in text.splitlines()}
+
+
+@pytest.mark.parametrize("page", pages.pages(), ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_command_of_a_page_is_run_by_a_test(page: Path) -> None:
+    shown = {command.text for command in pages.commands(page)}
+    for block in pages.blocks(page):
+        assert block.kind not in {"bash", "shell", "zsh"}, "commands are in blocks console or sh"
+        shown |= repeated(block.text) if block.kind == "sh" else set()
+    assert shown <= run_somewhere()
+
+
+SENTENCES = [
+    pytest.param(line, id=f"{page.relative_to(ROOT)}: {line}")
+    for page in pages.pages()
+    for line in sorted(set(OURS.findall(pages.BLOCK.sub("", page.read_text()))))
 ]
 
 
-@pytest.mark.parametrize("words", SHOWN)
-def test_a_command_that_is_shown_exists_with_its_flags(words: list[str]) -> None:
-    assert refusal(words) is None
-
-
-def test_commands_are_in_no_other_kind_of_block() -> None:
-    """A test runs those of console blocks, and this file looks at those of sh blocks."""
-    for page in pages():
-        assert not [kind for kind in ("bash", "shell", "zsh") for _ in blocks(page, kind)], page
-        if str(page.relative_to(ROOT)) not in WALKED:
-            assert not list(blocks(page, "console")), f"{page} has console blocks, and tests/local/test_walk.py not it"
+@pytest.mark.parametrize("line", SENTENCES)
+def test_a_command_inside_a_sentence_exists_with_its_flags(line: str) -> None:
+    assert refusal(line) is None
 
 
 @pytest.mark.parametrize(
@@ -130,4 +129,4 @@ def test_commands_are_in_no_other_kind_of_block() -> None:
     ],
 )
 def test_a_command_with_a_mistake_is_noticed(line: str, words: str) -> None:
-    assert words in (refusal(next(commands(line))) or "")
+    assert words in (refusal(line) or "")

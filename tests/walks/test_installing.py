@@ -2,15 +2,12 @@
 
 import json
 import os
-import re
 import signal
 import ssl
 import subprocess
-import sys
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,47 +16,17 @@ from tests.api_server import ApiServer
 from tests.cluster.operator.stage import until
 from tests.companion import die_with_parent
 from tests.conftest import DENIED, run
-from tests.deploy.conftest import CHART, ROOT, Helm
+from tests.walks.pages import Command, commands
+from tests.walks.shell import Shell, shell
+from tests.walks.your_cluster import AIM, linked, operator_image
 
 from aim_engine.local import control_plane
 from aim_engine.local.control_plane import Cluster
 
-GUIDE = (ROOT / "docs" / "guides" / "deploying.md").read_text()
+GUIDE = "docs/guides/deploying.md"
 DEPLOYMENT = "/apis/apps/v1/namespaces/aim-system/deployments/aim-engine-controller-manager"
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/aim-system/leases/3be10d2f.eai.amd.com"
-MANAGER = """#!/bin/bash
-# As in the image, but at the pod's own address: the pods of a local node share the machine's network.
-exec aim operator "${@//=:/=$POD_IP:}"
-"""
 KINDS = "/apis/aim.eai.amd.com/v1alpha1"
-
-
-@dataclass(frozen=True)
-class Shell:
-    """Runs commands as a reader of the guide would, in the project's folder."""
-
-    cluster: Cluster
-    programs: Path
-
-    def run(self, script: str) -> str:
-        """What the script prints; it has to succeed."""
-        environment = {
-            "PATH": f"{self.programs}:/usr/bin:/bin",
-            "HOME": str(self.programs),
-            "KUBECONFIG": str(self.cluster.kubeconfig),
-        }
-        done = subprocess.run(
-            ["bash", "-euo", "pipefail", "-c", script], cwd=ROOT, env=environment, capture_output=True, text=True
-        )
-        assert done.returncode == 0, f"{script}\n{done.stdout}{done.stderr}"
-        return done.stdout
-
-
-def commands(section: str) -> list[str]:
-    """The commands in one section of the guide, block by block."""
-    found = re.search(rf"^#+ {section}\n(.*?)(?=^## |\Z)", GUIDE, re.DOTALL | re.MULTILINE)
-    assert found, f"the guide has no section {section}"
-    return re.findall(r"^```sh\n(.*?)^```", found[1], re.DOTALL | re.MULTILINE)
 
 
 @pytest.fixture
@@ -70,67 +37,59 @@ def empty_cluster(tmp_path: Path) -> Iterator[Cluster]:
 
 
 @pytest.fixture
-def shell(helm: Helm, empty_cluster: Cluster, tmp_path: Path) -> Iterator[Shell]:
+def reader(empty_cluster: Cluster, tmp_path: Path) -> Iterator[Shell]:
     """A shell with helm and kubectl; the cluster has a node for which the operator's image is this project."""
-    programs = tmp_path / "programs"
-    programs.mkdir()
-    (programs / "helm").symlink_to(helm.program)
-    (programs / "kubectl").symlink_to(empty_cluster.kubectl)
-    manager, book = tmp_path / "manager", tmp_path / "book.yaml"
-    manager.write_text(MANAGER)
-    manager.chmod(0o755)
-    image = {
-        "image": "docker.io/amdenterpriseai/aim-engine",
-        "entrypoint": ["/manager"],
-        "programs": {"/manager": str(manager)},
-        "environment": {"PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin"},
-    }
-    book.write_text(json.dumps({"images": [image]}))
-    aim = Path(sys.executable).with_name("aim")
-    node = [aim, "node", "--kubeconfig", str(empty_cluster.kubeconfig), "--images", str(book), "--gpus", "MI300X:8"]
+    book, programs = tmp_path / "book.yaml", tmp_path / "programs"
+    book.write_text(json.dumps({"images": [operator_image(tmp_path, {})]}))
+    node = [AIM, "node", "--kubeconfig", str(empty_cluster.kubeconfig), "--images", str(book), "--gpus", "MI300X:8"]
     with (tmp_path / "node.log").open("wb") as log:
         process = subprocess.Popen(node, stdout=log, stderr=log, preexec_fn=die_with_parent)
-    yield Shell(empty_cluster, programs)
+    environment = {
+        "PATH": f"{linked(programs)}:/usr/bin:/bin",
+        "HOME": str(tmp_path),
+        "KUBECONFIG": str(empty_cluster.kubeconfig),
+    }
+    with shell(environment) as walking:
+        yield walking
     process.send_signal(signal.SIGTERM)
     process.wait()
 
 
-def test_the_guide_works_from_the_first_command_to_the_last(shell: Shell, helm: Helm) -> None:
-    server = ApiServer(shell.cluster)
-    early = ("--namespace", "aim-system", "--kubeconfig", str(shell.cluster.kubeconfig), "--create-namespace")
-    refused = helm.call("install", "aim-engine", str(CHART), *early, "--set", "clusterModelSource.enable=true")
-    assert "ensure CRDs are installed first" in refused.stderr
+def test_the_guide_works_from_the_first_command_to_the_last(reader: Shell, empty_cluster: Cluster) -> None:
+    server = ApiServer(empty_cluster)
+    install, rollout, fill = commands(GUIDE, "With Helm")
+    early = f"! {install.text} --set clusterModelSource.enable=true"
+    assert "ensure CRDs are installed first" in reader.run(Command(early))
 
-    install, fill = commands("With Helm")
-    said = shell.run(install)
-    assert "AIM Engine 0.1.0 is installed in the namespace aim-system." in said
-    assert "successfully rolled out" in said
+    reader.run(install)
+    reader.run(rollout)
     pod = the_pod(server)
     assert server.wait_for(LEASE)["spec"]["holderIdentity"] == pod["metadata"]["name"]
     metrics = f"https://{pod['status']['podIP']}:8443/metrics"
     assert [asked(metrics, ""), asked(metrics, token(server, reader=False))] == [401, 403]
     assert asked(metrics, token(server, reader=True)) == 200
 
-    shell.run(fill)
+    reader.run(fill)
     config = f"{KINDS}/aimclusterruntimeconfigs/default"
     server.wait_until(config, lambda one: bool(one.get("status", {}).get("conditions")))
     assert server.request("GET", f"{KINDS}/aimclustermodelsources/amd-aim-model-source")[0] == 200
-    for block in commands("Upgrading"):
-        shell.run(block)
-    assert DENIED not in shell.run("kubectl -n aim-system logs deployment/aim-engine-controller-manager")
+    for command in commands(GUIDE, "Upgrading"):
+        reader.run(command)
+    log = reader.run(Command("kubectl -n aim-system logs deployment/aim-engine-controller-manager"))
+    assert DENIED not in log
 
-    remove, forget = commands("Removing")
-    shell.run(remove)
+    *remove, forget = commands(GUIDE, "Removing")
+    for command in remove:
+        reader.run(command)
     assert server.request("GET", DEPLOYMENT)[0] == 404
     assert server.request("GET", config)[0] == 404
     assert server.request("GET", f"{KINDS}/aimservices")[0] == 200, "the kinds are kept"
-    shell.run(install.splitlines()[0])
-    shell.run(f"{remove}\n{forget}")
+    for command in (install, *remove, forget):
+        reader.run(command)
     assert server.request("GET", f"{KINDS}/aimservices")[0] == 404
 
-    (without_helm,) = commands("Without Helm")
-    shell.run(without_helm)
-    shell.run("kubectl -n aim-system rollout status deployment/aim-engine-controller-manager --timeout=300s")
+    for command in (*commands(GUIDE, "Without Helm"), rollout):
+        reader.run(command)
 
 
 def the_pod(server: ApiServer) -> dict[str, Any]:
