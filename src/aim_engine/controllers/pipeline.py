@@ -124,8 +124,10 @@ class Pipeline(Generic[T, Seen, V]):
             else:
                 outcome = await self.carry_out(item, walk)
         if self.can_wait(item, walk, outcome):
+            self.put_off.add(key)
             self.teller.wrote(outcome.writes)
             return AT_ONCE
+        self.put_off.discard(key)
         status = self.concept.status(item, walk.view, walk.judgement)
         announced = self.concept.announces(walk.view)
         reported = await self.report(item, status, walk.judgement, outcome, now, announced)
@@ -133,17 +135,14 @@ class Pipeline(Generic[T, Seen, V]):
         return self.look_again(walk, outcome, reported.stored)
 
     def can_wait(self, item: T, walk: Walk[V], outcome: Outcome) -> bool:
-        """Whether the first status of an object is left to its next pass, once, because others wait for theirs.
+        """Whether the first status of an object can be left to its next pass, once, because others wait for theirs.
 
         A pass that made something is followed by one that sees it and tells more. So of many objects that come at
         once, each gets what it needs before the first is told of the way there.
         """
-        made = outcome.writes and not outcome.error and walk.judgement.decision.retry is Retry.NONE
-        if not made or item.status or item.metadata.key in self.put_off or not self.crowded():
-            self.put_off.discard(item.metadata.key)
-            return False
-        self.put_off.add(item.metadata.key)
-        return True
+        made = outcome.writes > 0 and not outcome.error and walk.judgement.decision.retry is Retry.NONE
+        first = item.status is None and item.metadata.key not in self.put_off
+        return made and first and self.crowded()
 
     @asynccontextmanager
     async def turn(self, item: T) -> AsyncGenerator[None]:

@@ -79,20 +79,19 @@ class Proxy:
 
     def __enter__(self) -> Self:
         listening = threading.Event()
-        self._loop = asyncio.new_event_loop()
         self._ended = asyncio.Event()
         self._one_write = asyncio.Lock()
-        self._thread = threading.Thread(target=self._loop.run_until_complete, args=(self._serve(listening),))
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._serve(listening)))
         self._thread.start()
-        assert listening.wait(10)
+        assert listening.wait(60)
         return self
 
     def __exit__(self, *_: object) -> None:
         self._loop.call_soon_threadsafe(self._ended.set)
-        self._thread.join(10)
-        self._loop.close()
+        self._thread.join()
 
     async def _serve(self, listening: threading.Event) -> None:
+        self._loop = asyncio.get_running_loop()
         async with self._connected() as self._session:
             application = web.Application(client_max_size=2**24)
             application.router.add_route("*", "/{path:.*}", self._pass_on)
