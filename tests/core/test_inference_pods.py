@@ -8,7 +8,7 @@ import pytest
 
 from aim_engine.api.environment import EnvVar, ResourceRequirements
 from aim_engine.api.foreign import HorizontalPodAutoscaler
-from aim_engine.api.hardware import GpuRequirements, HardwareRequirements
+from aim_engine.api.hardware import CpuRequirements, GpuRequirements, HardwareRequirements
 from aim_engine.api.service import AIMServiceSpec
 from aim_engine.api.template import Profile, TemplateSpec
 from aim_engine.core import container_resources, durations, inference_env, scaling
@@ -110,6 +110,21 @@ TWO_GPUS = HardwareRequirements(gpu=GpuRequirements(requests=2, model="MI300X"))
             [ResourceRequirements(requests={"cpu": "250m"}, limits={"cpu": "3"})],
             {"requests": {"cpu": "250m"}, "limits": {"cpu": "3"}},
             id="a template for CPUs",
+        ),
+        pytest.param(
+            HardwareRequirements(cpu=CpuRequirements(requests="4", limits="6")),
+            [],
+            {"requests": {"cpu": "4"}, "limits": {"cpu": "6"}},
+            id="the cores of a template for CPUs",
+        ),
+        pytest.param(
+            HardwareRequirements(gpu=TWO_GPUS.gpu, cpu=CpuRequirements(requests="12")),
+            [ResourceRequirements(limits={"cpu": "20"})],
+            {
+                "requests": {"cpu": "12", "memory": "64Gi", "amd.com/gpu": "2"},
+                "limits": {"cpu": "20", "memory": "96Gi", "amd.com/gpu": "2"},
+            },
+            id="cores that are asked for beside GPUs",
         ),
         pytest.param(
             TWO_GPUS,

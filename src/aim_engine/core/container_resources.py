@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from aim_engine.api import names, quantity
 from aim_engine.api.environment import ResourceRequirements
-from aim_engine.api.hardware import GpuRequirements, HardwareRequirements
+from aim_engine.api.hardware import CpuRequirements, GpuRequirements, HardwareRequirements
 
 CPU_PER_GPU = 4
 MEMORY_PER_GPU = 32
@@ -15,21 +15,31 @@ Amounts = dict[str, int | str]
 
 
 def build(hardware: HardwareRequirements | None, *levels: ResourceRequirements | None) -> dict[str, Amounts]:
-    """What the container requests and may use at most: by its GPUs, each level laid over it, the last one winning."""
-    gpu = (hardware.gpu if hardware else None) or GpuRequirements()
+    """What the container requests and may use at most: by its hardware, then each level laid over it."""
+    hardware = hardware or HardwareRequirements()
+    gpu = hardware.gpu or GpuRequirements()
     count, name = gpu.requests or 0, gpu.resource_name or names.DEFAULT_GPU_RESOURCE
     requests: Amounts = {}
     limits: Amounts = {}
     if count:
         requests = {"cpu": str(CPU_PER_GPU * count), "memory": f"{MEMORY_PER_GPU * count}Gi", name: str(count)}
         limits = {"memory": f"{MEMORY_LIMIT_PER_GPU * count}Gi", name: str(count)}
+    cores = of_cpu(hardware.cpu)
     given = [level for level in levels if level is not None]
-    for level in given:
+    for level in (cores, *given):
         requests |= level.requests
         limits |= level.limits
     _align_devices(requests, limits, given)
     _raise_memory_limit(requests, limits, given)
     return {side: amounts for side, amounts in (("limits", limits), ("requests", requests)) if amounts}
+
+
+def of_cpu(cpu: CpuRequirements | None) -> ResourceRequirements:
+    """The cores that a hardware part asks for, as resources of a container."""
+    if cpu is None:
+        return ResourceRequirements()
+    limits = {} if cpu.limits is None else {"cpu": cpu.limits}
+    return ResourceRequirements(requests={"cpu": cpu.requests}, limits=limits)
 
 
 def _align_devices(requests: Amounts, limits: Amounts, given: Sequence[ResourceRequirements]) -> None:

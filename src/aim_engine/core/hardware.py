@@ -19,7 +19,7 @@ def merged(lower: HardwareRequirements | None, higher: HardwareRequirements | No
     A model and a minimum of memory exclude each other: the one of the higher level drops the other's.
     """
     lower, higher = lower or HardwareRequirements(), higher or HardwareRequirements()
-    gpu, cpu = _one_restriction(_merged_gpu(lower.gpu, higher.gpu)), merge.structs(lower.cpu, higher.cpu)
+    gpu, cpu = _one_restriction(_merged_gpu(lower.gpu, higher.gpu)), _merged_cpu(lower.cpu, higher.cpu)
     return canonical(_unless_empty(HardwareRequirements(gpu=gpu, cpu=cpu)))
 
 
@@ -77,6 +77,15 @@ def _merged_gpu(lower: GpuRequirements | None, higher: GpuRequirements | None) -
     if higher.min_vram is not None:
         lower = msgspec.structs.replace(lower, model=None)
     return merge.structs(lower, higher)
+
+
+def _merged_cpu(lower: CpuRequirements | None, higher: CpuRequirements | None) -> CpuRequirements | None:
+    """A limit that was written for fewer cores than are asked for now does not hold."""
+    together = merge.structs(lower, higher)
+    if together is None or together.limits is None or (higher and higher.limits is not None):
+        return together
+    fits = quantity.parse(together.limits) >= quantity.parse(together.requests)
+    return together if fits else msgspec.structs.replace(together, limits=None)
 
 
 def _one_restriction(gpu: GpuRequirements | None) -> GpuRequirements | None:

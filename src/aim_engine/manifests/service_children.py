@@ -6,11 +6,11 @@ import msgspec
 
 from aim_engine.api import names
 from aim_engine.api.artifact import CacheMode
-from aim_engine.api.environment import EnvVar
-from aim_engine.api.hardware import RuntimeParameters
+from aim_engine.api.environment import EnvVar, ResourceRequirements
+from aim_engine.api.hardware import HardwareRequirements, RuntimeParameters
 from aim_engine.api.service import AIMServiceSpec, InlineModel
 from aim_engine.api.template import AIMServiceTemplate, AIMServiceTemplateSpec, Template, TemplateSpec
-from aim_engine.core import hardware, merge
+from aim_engine.core import container_resources, hardware, merge
 from aim_engine.core.derived_name import label_value
 from aim_engine.core.service import Service
 from aim_engine.objects import Manifest
@@ -69,7 +69,7 @@ def derived_template(service: Service, name: str, base: TemplateSpec, *, cached:
         gpu=together.gpu if together else None,
         runtime_config_name=spec.runtime_config_name or base.runtime_config_name or names.DEFAULT_RUNTIME_CONFIG,
         image_pull_secrets=spec.image_pull_secrets or base.image_pull_secrets,
-        resources=spec.resources or base.resources,
+        resources=spec.resources or _with_cores(base.resources, overrides, together),
     )
     wanted: dict[str, Any] = msgspec.to_builtins(changed)
     if cached:
@@ -78,6 +78,19 @@ def derived_template(service: Service, name: str, base: TemplateSpec, *, cached:
         wanted["caching"] = {"enabled": True, **({"env": env} if env else {})}
     labels = {names.LABEL_MANAGED_BY: "aim-engine", names.LABEL_ORIGIN: names.ORIGIN_DERIVED}
     return _object("AIMServiceTemplate", name, service, labels, wanted)
+
+
+def _with_cores(
+    resources: ResourceRequirements | None, overrides: RuntimeParameters, together: HardwareRequirements | None
+) -> ResourceRequirements | None:
+    """Resources that say what the hardware says, where a service asks for other cores than its template."""
+    if not (overrides.hardware and overrides.hardware.cpu and together):
+        return resources
+    cores, before = container_resources.of_cpu(together.cpu), resources or ResourceRequirements()
+    limits = {name: amount for name, amount in before.limits.items() if name != "cpu"}
+    return msgspec.structs.replace(
+        before, requests={**before.requests, **cores.requests}, limits={**limits, **cores.limits}
+    )
 
 
 def download_env(service: Service, template: TemplateSpec | None) -> tuple[EnvVar, ...]:

@@ -5,9 +5,9 @@ from typing import Any
 import msgspec
 
 from aim_engine.api import names
-from aim_engine.api.hardware import RuntimeParameters
+from aim_engine.api.hardware import CpuRequirements, RuntimeParameters
 from aim_engine.api.model import AIMModelSpec
-from aim_engine.core import sizes
+from aim_engine.core import container_resources, sizes
 from aim_engine.core.custom_templates import WantedTemplate
 from aim_engine.core.derived_name import label_value
 from aim_engine.core.recommendations import RecommendedTemplate
@@ -26,7 +26,7 @@ def custom(model: ObjectMeta, spec: AIMModelSpec, template: WantedTemplate) -> M
         "modelSources": msgspec.to_builtins(sizes.canonical(spec.model_sources)),
         "type": str(template.type),
         "env": msgspec.to_builtins(template.env),
-        "resources": _resources(template.parameters),
+        "resources": msgspec.to_builtins(container_resources.of_cpu(_cpu(template.parameters))),
     }
     alias = label_value(template.alias)
     labels = {names.LABEL_TEMPLATE_ALIAS: alias} if alias else {}
@@ -42,14 +42,8 @@ def _common(model: ObjectMeta, spec: AIMModelSpec, parameters: RuntimeParameters
     }
 
 
-def _resources(parameters: RuntimeParameters) -> Manifest | None:
-    cpu = parameters.hardware.cpu if parameters.hardware else None
-    if cpu is None:
-        return None
-    return {
-        "requests": {"cpu": cpu.requests},
-        **({"limits": {"cpu": cpu.limits}} if cpu.limits is not None else {}),
-    }
+def _cpu(parameters: RuntimeParameters) -> CpuRequirements | None:
+    return parameters.hardware.cpu if parameters.hardware else None
 
 
 def _template(model: ObjectMeta, name: str, labels: dict[str, str], spec: dict[str, Any]) -> Manifest:

@@ -275,6 +275,17 @@ async def test_overrides_of_a_named_template_make_a_derived_one(everywhere: bool
     assert made["metadata"]["ownerReferences"] == [OWNER]
 
 
+async def test_cores_of_overrides_reach_the_pods_whatever_the_template_says() -> None:
+    cores = {"hardware": {"cpu": {"requests": "2", "limits": "3"}}, "gpu": None}
+    base = template(
+        **{**BASE, **cores, "resources": {"requests": {"cpu": "2", "memory": "1Gi"}, "limits": {"cpu": "3"}}}
+    )
+    wanted = service(template=NAMED, overrides={"hardware": {"cpu": {"requests": "8"}}})
+    made = (await look(wanted, model(), base)).manifest("AIMServiceTemplate")
+    assert made["spec"]["hardware"]["cpu"] == {"requests": "8"}, "the limit was for fewer cores"
+    assert made["spec"]["resources"] == {"requests": {"cpu": "8", "memory": "1Gi"}}
+
+
 async def test_a_derived_template_takes_from_the_service_what_the_service_says() -> None:
     wanted = service(
         template=NAMED,
