@@ -5,11 +5,14 @@ Flags are spelled as Go programs take them: one dash or two, `--flag=value` or `
 """
 
 import dataclasses
+import re
+import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 TRUE = {"1", "t", "T", "true", "True", "TRUE"}
 FALSE = {"0", "f", "F", "false", "False", "FALSE"}
+INTEGER = re.compile(r"-?[0-9]+")
 
 
 class UsageError(Exception):
@@ -54,22 +57,30 @@ class Settings:
     kubeconfig: str = flag("", "file that says how to reach the cluster; empty = in-cluster, else the usual kubeconfig")
     system_namespace: str = "aim-system"
     identity: str = ""
+    """Who holds the lock of discovery."""
+    leader_identity: str = ""
+    """Who leads: a name that no other process has."""
     registry_mirrors: str = ""
     registry_ca_file: str = ""
     docker_config: str = ""
 
+
+FOR_PEOPLE: dict[str, Any] = {"zap_encoder": "console", "zap_log_level": "debug"}
+"""What --zap-devel stands for where nothing else is said."""
 
 FLAGS = {
     setting.name.replace("_", "-"): setting for setting in dataclasses.fields(Settings) if setting.metadata.get("flag")
 }
 
 
-def read(arguments: Sequence[str], environment: Mapping[str, str], fallback_identity: str) -> Settings:
+def read(arguments: Sequence[str], environment: Mapping[str, str], host: str) -> Settings:
     """The settings of these arguments and this environment; raises UsageError for what cannot be understood."""
+    given = dict(flags(arguments))
     return Settings(
-        **dict(flags(arguments)),
+        **{**(FOR_PEOPLE if given.get("zap_devel") else {}), **given},
         system_namespace=environment.get("AIM_SYSTEM_NAMESPACE") or "aim-system",
-        identity=environment.get("POD_NAME") or fallback_identity,
+        identity=environment.get("POD_NAME") or host,
+        leader_identity=environment.get("POD_NAME") or f"{host}_{uuid.uuid4()}",
         registry_mirrors=environment.get("AIM_REGISTRY_MIRRORS", ""),
         registry_ca_file=environment.get("AIM_REGISTRY_CA_FILE", ""),
         docker_config=environment.get("DOCKER_CONFIG") or f"{environment.get('HOME', '')}/.docker",
@@ -107,7 +118,7 @@ def switch(name: str, text: str) -> bool:
 
 def chosen(name: str, text: str, choices: tuple[str, ...]) -> str:
     """The text, if it is one of the choices (any text, if there are none)."""
-    if not choices or text in choices or ("N" in choices and text.lstrip("-").isdigit()):
+    if not choices or text in choices or ("N" in choices and INTEGER.fullmatch(text)):
         return text
     words = ", ".join("an integer" if choice == "N" else choice for choice in choices)
     raise UsageError(f"flag --{name} is {text!r}; it takes one of: {words}")

@@ -71,6 +71,12 @@ def test_times_are_written_as_asked(capsys: pytest.CaptureFixture[str], encoding
         pytest.param(["--zap-log-level=debug"], ["debug", "info", "error"], id="everything"),
         pytest.param(["--zap-log-level=2"], ["debug", "info", "error"], id="a verbosity"),
         pytest.param(["--zap-log-level=0"], ["info", "error"], id="no verbosity"),
+        pytest.param(
+            ["--zap-devel", "--zap-encoder=json"], ["debug", "info", "error"], id="everything, in the form asked for"
+        ),
+        pytest.param(
+            ["--zap-devel", "--zap-encoder=json", "--zap-log-level=info"], ["info", "error"], id="the level asked for"
+        ),
     ],
 )
 def test_the_level_decides_what_is_written(

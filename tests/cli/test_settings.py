@@ -47,12 +47,24 @@ def test_flags_are_read_as_go_programs_read_them(arguments: list[str], name: str
             "flag --zap-log-level is 'loud'; it takes one of: debug, info, error, an integer",
             id="neither a level nor a number",
         ),
+        pytest.param(
+            ["--zap-log-level=--5"],
+            "flag --zap-log-level is '--5'; it takes one of: debug, info, error, an integer",
+            id="no number",
+        ),
     ],
 )
 def test_a_wrong_flag_is_answered_with_one_sentence(arguments: list[str], sentence: str) -> None:
     with pytest.raises(settings.UsageError) as refusal:
         settings.read(arguments, {}, "host")
     assert str(refusal.value) == sentence
+
+
+def test_two_processes_of_one_host_are_not_taken_for_one_leader() -> None:
+    first, second = (settings.read([], {}, "host") for _ in range(2))
+    assert first.leader_identity.startswith("host_")
+    assert first.leader_identity != second.leader_identity
+    assert settings.read([], {"POD_NAME": "manager-1"}, "host").leader_identity == "manager-1"
 
 
 def test_the_environment_names_namespace_and_identity() -> None:

@@ -254,6 +254,13 @@ async def test_the_output_of_a_check_is_read_when_it_is_complete(output: str | N
     assert bool(seen.status.get("discoveredSizeBytes")) is (told == "")
 
 
+async def test_a_check_that_succeeded_at_its_second_attempt_has_not_failed() -> None:
+    first, second = (pod(CHECK, phase, container="check-size") for phase in ("Failed", "Succeeded"))
+    first["metadata"]["name"] += "-first"
+    seen = await look(weights(None), BINDING, job(CHECK, "Complete"), first, second)
+    assert (seen.word, seen.condition("CheckSizeJobPodsReady")) == ("Progressing", "True/PodsReady")
+
+
 @pytest.mark.parametrize(
     ("name", "objects", "kept_for"),
     [

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from tests.controllers.stage import FINALIZER, KEY, View, claim, concept, staged, target
 
+from aim_engine.api import quantity
 from aim_engine.api.status import AIMStatus
 from aim_engine.controllers.failures import PassFailed, told
 from aim_engine.core.health import Component
@@ -229,6 +230,17 @@ async def test_an_object_without_a_spec_is_told_so() -> None:
         assert stage.peer.told == ["PUT weights/status"]
         spec = next(one for one in stage.status().conditions if one.type == "SpecReady")
         assert spec.message == "spec is missing; write what you want"
+
+
+async def test_a_quantity_that_only_looks_like_one_is_told() -> None:
+    def observe(*_: Any) -> Any:
+        quantity.parse("1e1.5")
+
+    async with staged(dataclasses.replace(concept(READY), observe=observe)) as stage:
+        stage.put()
+        assert await stage.reconcile() is None
+        spec = next(one for one in stage.status().conditions if one.type == "SpecReady")
+        assert (spec.reason, "'1e1.5' is no quantity" in spec.message) == ("InvalidSpec", True)
 
 
 async def test_an_object_that_is_gone_is_no_work() -> None:

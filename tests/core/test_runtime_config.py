@@ -9,7 +9,7 @@ import yaml
 from aim_engine.api.runtime import ServiceRuntime
 from aim_engine.api.runtime_config import AIMClusterRuntimeConfig, AIMRuntimeConfig, RuntimeConfigSpec
 from aim_engine.core import conditions, runtime_config
-from aim_engine.core.problems import Category, Failure
+from aim_engine.core.problems import Category
 from aim_engine.core.runtime_config import Resolution, Wanted
 from aim_engine.objects import Key, Manifest, ObjectMeta
 
@@ -210,14 +210,6 @@ def test_reference_in_status(resolution: Resolution, expected: Manifest | None) 
             "RuntimeConfig mine not found",
             "Failed",
             id="a named one may not",
-        ),
-        pytest.param(
-            runtime_config.resolve(SOUGHT, None, None, failure=Failure(text="", status=503)),
-            "False",
-            "ServiceUnavailable",
-            "Kubernetes API server unavailable or internal error",
-            "Degraded",
-            id="it could not be read",
         ),
     ],
 )

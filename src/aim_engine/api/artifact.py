@@ -33,7 +33,9 @@ class AIMArtifactSpec(Wire):
     ]
     model_id: Annotated[
         str | None,
-        doc("Canonical `{org}/{name}`; taken from an hf:// URI if absent. Pods find the weights under this name."),
+        doc(
+            "Canonical `{org}/{name}`, for people. Pods find the weights under the model id of their template's source."
+        ),
         MODEL_ID,
     ] = None
     storage_class_name: Annotated[

@@ -29,8 +29,12 @@ _DIGITS = 400
 """Far more than any quantity has, so that nothing is rounded on the way."""
 
 
+class Malformed(ValueError):
+    """A text is no quantity; some of these fit the pattern that Kubernetes gives, such as `1e1.5`."""
+
+
 def parse(quantity: int | str) -> Decimal:
-    """Return the exact number; raise ValueError for text that is no quantity."""
+    """Return the exact number; raise Malformed for text that is no quantity."""
     number, suffix = _split(quantity)
     with localcontext(prec=_DIGITS):
         if suffix in _BINARY:
@@ -65,9 +69,7 @@ def binary(number: int) -> str:
 def _split(quantity: int | str) -> tuple[Decimal, str]:
     shape = _SHAPE.fullmatch(str(quantity))
     if shape is None:
-        raise ValueError(
-            f"{quantity!r} is no quantity; write a number with an optional suffix, such as 500m, 2 or 16Gi"
-        )
+        raise Malformed(f"{quantity!r} is no quantity; write a number with an optional suffix, such as 500m, 2 or 16Gi")
     return Decimal(shape[1]), shape[2] or ""
 
 

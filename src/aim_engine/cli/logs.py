@@ -42,7 +42,7 @@ def moment(nanoseconds: int) -> datetime:
 
 def configure(settings: Settings) -> None:
     """Make every structlog logger write as these settings say, to standard error."""
-    console = settings.zap_encoder == "console" or (settings.zap_devel and settings.zap_encoder == "json")
+    console = settings.zap_encoder == "console"
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,
@@ -62,8 +62,7 @@ def configure(settings: Settings) -> None:
 def least_level(settings: Settings) -> str:
     """The least level that is written; any positive verbosity means debug."""
     if settings.zap_log_level in LEVELS:
-        chosen = LEVELS[settings.zap_log_level]
-        return "debug" if settings.zap_devel and chosen == "info" else chosen
+        return LEVELS[settings.zap_log_level]
     return "debug" if int(settings.zap_log_level) > 0 else "info"
 
 

@@ -93,7 +93,7 @@ def elector(settings: Settings, client: Client, fence: LeaseFence | None, measur
     """Who keeps the lease, if this process has to have it."""
     if fence is None:
         return None
-    return Elector(client, Key(settings.system_namespace, LEASE), settings.identity, fence, measured)
+    return Elector(client, Key(settings.system_namespace, LEASE), settings.leader_identity, fence, measured)
 
 
 def unready(runtime: Runtime) -> str | None:

@@ -2,8 +2,7 @@
 
 import re
 
-from aim_engine.core.problems import Failure, NetworkFault
-from aim_engine.kube.errors import Fenced, KubeError, Timeout, Unreachable
+from aim_engine.kube.errors import Fenced, KubeError
 
 OWN_PORT = re.compile(r"(?<=:)[0-9]{1,5}(?=->)")
 """The port a connection happened to be made from, as in `read tcp 10.0.0.1:40312->10.0.0.2:443`."""
@@ -11,20 +10,6 @@ OWN_PORT = re.compile(r"(?<=:)[0-9]{1,5}(?=->)")
 
 class PassFailed(KubeError):
     """The pass could not do all it should; the next one follows after a growing pause."""
-
-
-def failure(error: KubeError) -> Failure:
-    """What went wrong, told without the library that noticed."""
-    if error.code:
-        return Failure(text=error.message, status=error.code, reason=error.reason)
-    return Failure(text=error.message, network=fault(error), subject=error.message)
-
-
-def fault(error: KubeError) -> NetworkFault | None:
-    """How the connection failed, if it was the connection."""
-    if isinstance(error, Timeout):
-        return NetworkFault.TIMED_OUT
-    return NetworkFault.OTHER if isinstance(error, Unreachable) else None
 
 
 def told(error: KubeError) -> str:

@@ -19,6 +19,7 @@ from weakref import WeakValueDictionary
 
 import msgspec
 
+from aim_engine.api import quantity
 from aim_engine.controllers.carrying_out import Executor, Outcome
 from aim_engine.controllers.concept import AimObject, Concept, Seen, Status, T, V
 from aim_engine.controllers.failures import PassFailed
@@ -112,7 +113,17 @@ class Pipeline(Generic[T, Seen, V]):
             return None
         now = self.clock()
         if item.spec is None and self.concept.blank:
-            return await self.refuse(item, self.concept.blank(), now)
+            return await self.refuse(item, "spec is missing; write what you want", self.concept.blank(), now)
+        try:
+            return await self.work_on(item, now)
+        except quantity.Malformed as mistake:
+            if self.concept.blank is None:
+                raise
+            return await self.refuse(item, str(mistake), self.concept.blank(), now)
+
+    async def work_on(self, item: T, now: datetime) -> float | None:
+        """Look, carry out and tell."""
+        key = item.metadata.key
         async with self.turn(item):
             walk = await self.look(item, now)
             if self.lock and self.concept.exclusive and self.concept.exclusive(walk.plan):
@@ -154,12 +165,10 @@ class Pipeline(Generic[T, Seen, V]):
         async with lock:
             yield
 
-    async def refuse(self, item: T, blank: Any, now: datetime) -> float | None:
-        """Tell an object without a spec, which the API server lets through, that nothing can be made of it."""
-        missing = Component(
-            name="Spec", problems=(invalid_spec("InvalidSpec", "spec is missing; write what you want"),)
-        )
-        judgement = conditions.judge([missing], stored_conditions(item), now, words=self.concept.words)
+    async def refuse(self, item: T, why: str, blank: Any, now: datetime) -> float | None:
+        """Tell an object that the API server lets through why nothing can be made of it."""
+        spec = Component(name="Spec", problems=(invalid_spec("InvalidSpec", why),))
+        judgement = conditions.judge([spec], stored_conditions(item), now, words=self.concept.words)
         status: Any = msgspec.structs.replace(item.status or blank, status=judgement.status)
         reported = await self.report(item, status, judgement, Outcome(), now)
         self.teller.wrote(reported.writes)

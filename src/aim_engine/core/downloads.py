@@ -184,7 +184,7 @@ def components(download: Download, seen: Surroundings, known: Size) -> tuple[Com
 def _check_parts(seen: Surroundings, known: Size) -> list[Component]:
     parts = [jobs.inspect("CheckSizeJob", seen.check.job)]
     if seen.check.job:
-        parts.append(pods.inspect("CheckSizeJobPods", seen.check.pods, seen.events, seen.check.failure_log))
+        parts.append(_pods("CheckSizeJobPods", seen.check, seen))
     if known.problem:
         parts.append(Component(name="CheckSizeOutput", problems=(known.problem,)))
     elif seen.check.is_complete and not known.effective:
@@ -200,13 +200,16 @@ def _fetch_parts(download: Download, seen: Surroundings) -> list[Component]:
     if is_downloaded(download, seen.claim):
         return parts
     parts.append(jobs.inspect("DownloadJob", seen.fetch.job))
-    if seen.fetch.job is None:
-        return parts
-    if seen.fetch.is_complete:
-        done = Component(name="DownloadJobPods", state=AIMStatus.READY, reason="PodsReady", message="Pods are ready")
-        return [*parts, done]
-    parts.append(pods.inspect("DownloadJobPods", seen.fetch.pods, seen.events, seen.fetch.failure_log))
+    if seen.fetch.job:
+        parts.append(_pods("DownloadJobPods", seen.fetch, seen))
     return _without_double_blame(parts, "DownloadJob", "DownloadJobPods")
+
+
+def _pods(name: str, job: JobSeen, seen: Surroundings) -> Component:
+    """The pods of a Job; those that failed before one succeeded count no more."""
+    if job.is_complete:
+        return Component(name=name, state=AIMStatus.READY, reason="PodsReady", message="Pods are ready")
+    return pods.inspect(name, job.pods, seen.events, job.failure_log)
 
 
 def _without_double_blame(parts: list[Component], job: str, its_pods: str) -> list[Component]:

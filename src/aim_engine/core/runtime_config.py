@@ -10,7 +10,7 @@ from aim_engine.api.runtime_config import AIMClusterRuntimeConfig, AIMRuntimeCon
 from aim_engine.api.status import AIMStatus, ResolutionScope, ResolvedReference
 from aim_engine.core import merge, references
 from aim_engine.core.health import Component
-from aim_engine.core.problems import Dependency, Failure, missing_upstream, of_failure
+from aim_engine.core.problems import Dependency, missing_upstream
 from aim_engine.objects import Key, ObjectMeta
 
 CONFIG_FOUND: Final = "ConfigFound"
@@ -45,12 +45,11 @@ def resolve(
     cluster: AIMClusterRuntimeConfig | None,
     *,
     found: str = CONFIG_FOUND,
-    failure: Failure | None = None,
 ) -> Resolution:
-    """The config in effect; `found` is the reason a kind gives when there is one, `failure` why none could be read."""
+    """The config in effect; `found` is the reason a kind gives when there is one."""
     specs = [_migrated(config.spec) for config in (cluster, namespaced) if config is not None]
     spec = merged(*specs) if specs else RuntimeConfigSpec()
-    component = _component(sought.cluster.name, bool(specs), found, failure)
+    component = _component(sought.cluster.name, bool(specs), found)
     return Resolution(spec, _reference(namespaced, cluster), component)
 
 
@@ -109,9 +108,7 @@ def _unless_empty(storage: Storage | None) -> Storage | None:
     return None if storage == Storage() else storage
 
 
-def _component(name: str, exists: bool, found: str, failure: Failure | None) -> Component:
-    if failure is not None:
-        return Component(name=_COMPONENT, problems=(of_failure(failure),), dependency=Dependency.UPSTREAM)
+def _component(name: str, exists: bool, found: str) -> Component:
     if exists:
         return Component(name=_COMPONENT, state=AIMStatus.READY, reason=found, dependency=Dependency.UPSTREAM)
     if name == names.DEFAULT_RUNTIME_CONFIG:
