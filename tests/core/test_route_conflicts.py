@@ -16,7 +16,9 @@ GATEWAY = ParentReference(name="g", namespace="gateways")
 PLACE = route_conflicts.wanted(GATEWAY, "/same", "a")
 
 
-def route(namespace: str, name: str, second: int = 0, hostnames: Any = (), parent: Any = None) -> HTTPRoute:
+def route(
+    namespace: str, name: str, second: int = 0, hostnames: Any = (), parent: Any = None, path: str = "/same"
+) -> HTTPRoute:
     content = {
         "metadata": {
             "namespace": namespace,
@@ -27,7 +29,7 @@ def route(namespace: str, name: str, second: int = 0, hostnames: Any = (), paren
         "spec": {
             "parentRefs": [parent or {"name": "g", "namespace": "gateways"}],
             "hostnames": hostnames,
-            "rules": [{"matches": [{"path": {"value": "/same"}}]}],
+            "rules": [{"matches": [{"path": {"value": path}}]}],
         },
     }
     return msgspec.convert(content, HTTPRoute)
@@ -74,6 +76,21 @@ def test_what_is_one_place(gateway: ParentReference, parent: Any, is_same: bool)
     place = route_conflicts.wanted(gateway, "/same", "a")
     held = set(route_conflicts.places(route("a", "x", parent=parent)))
     assert (place in held) == is_same
+
+
+@pytest.mark.parametrize(
+    ("written", "is_same"),
+    [
+        pytest.param("/Same/", True, id="capitals and a slash at the end"),
+        pytest.param("//same", True, id="slashes in a row"),
+        pytest.param("/s%61me", True, id="encoded without need"),
+        pytest.param("/same/below", False, id="a longer path"),
+        pytest.param("/same/..", False, id="one that could not be ours"),
+    ],
+)
+def test_the_path_of_a_route_counts_as_if_we_had_written_it(written: str, is_same: bool) -> None:
+    held = route_conflicts.places(route("a", "x", path=written))
+    assert (PLACE in held) == is_same
 
 
 @pytest.mark.parametrize(

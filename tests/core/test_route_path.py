@@ -90,10 +90,23 @@ def test_a_template_renders(template: str | None, metadata: dict[str, Any], path
         ),
         pytest.param("/a/../b", 'route path has a segment "..", which gateways refuse', id="dots that climb"),
         pytest.param("   ", "route template produced an empty path", id="blank"),
+        pytest.param(
+            "/{.metadata.name", '"{" belongs to no placeholder; write one as {.metadata.name}', id="not closed"
+        ),
+        pytest.param("/x}", '"}" belongs to no placeholder; write one as {.metadata.name}', id="never opened"),
+        pytest.param(
+            "/{{.metadata.name}}", '"{" belongs to no placeholder; write one as {.metadata.name}', id="braces twice"
+        ),
+        pytest.param("/{}", "{} names no field; write one as {.metadata.name}", id="nothing between the braces"),
+        pytest.param("/{ }", "{} names no field; write one as {.metadata.name}", id="a blank between the braces"),
     ],
 )
 def test_a_wrong_template_says_why(template: str, why: str) -> None:
     assert route_path.render(template, service()) == InvalidPath(why)
+
+
+def test_braces_in_a_value_are_text() -> None:
+    assert route_path.render("/{.metadata.labels['x']}", service(labels={"x": "{a}"})) == "/%7Ba%7D"
 
 
 def test_a_syntax_error_names_the_expression() -> None:
@@ -108,6 +121,12 @@ def test_a_path_of_201_characters_is_too_long() -> None:
     assert route_path.render("/" + "a" * 200, service()) == InvalidPath(
         f'route path "/{"a" * 200}" exceeds 200 characters'
     )
+
+
+@given(some.text(max_size=80))
+def test_a_path_of_ours_is_found_again_as_it_is(text: str) -> None:
+    rendered = route_path.render(text, service())
+    assert isinstance(rendered, InvalidPath) or route_path.comparable(rendered) == rendered
 
 
 @given(some.text(max_size=80), some.text(max_size=80))

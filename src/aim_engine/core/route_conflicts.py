@@ -8,6 +8,7 @@ from aim_engine.api import names
 from aim_engine.api.foreign import HTTPRoute
 from aim_engine.api.foreign.serving import Parent
 from aim_engine.api.runtime import ParentReference
+from aim_engine.core import route_path
 from aim_engine.objects import Key
 
 _NEVER = datetime.max.replace(tzinfo=UTC)
@@ -42,7 +43,7 @@ def places(route: HTTPRoute) -> Iterable[Place]:
     """The places a route of ours holds; those of others are not ours to judge."""
     if not is_ours(route):
         return
-    paths = {match.path.value for rule in route.spec.rules for match in rule.matches}
+    paths = {route_path.comparable(match.path.value) for rule in route.spec.rules for match in rule.matches}
     for parent in route.spec.parent_refs:
         for path in sorted(paths):
             yield _place(parent, path, route.metadata.namespace)

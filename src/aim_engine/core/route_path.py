@@ -6,7 +6,7 @@
 import re
 from functools import lru_cache
 from typing import Any, NamedTuple
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 import jsonpath
 from jsonpath.exceptions import JSONPathError
@@ -14,7 +14,9 @@ from jsonpath.exceptions import JSONPathError
 from aim_engine.objects import Manifest
 
 LONGEST = 200
-PLACEHOLDER = re.compile(r"\{([^{}]+)\}")
+PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
+BRACE = re.compile(r"[{}]")
+WRITTEN = "write one as {.metadata.name}"
 ENTRY = re.compile(r"""^\.metadata\.(label|annotation)s\[(?:'([^']*)'|"([^"]*)")\]$""")
 ESCAPED_NAME = re.compile(r"\.((?:[^.\[\]\\]|\\.)*\\\.(?:[^.\[\]\\]|\\.)*)")
 
@@ -35,6 +37,8 @@ def render(template: str | None, service: Manifest) -> str | InvalidPath:
     try:
         if not template:
             return normalised(f"/{metadata['namespace']}/{metadata['uid']}")
+        if brace := BRACE.search(PLACEHOLDER.sub("", template)):
+            raise Unrenderable(f'"{brace[0]}" belongs to no placeholder; {WRITTEN}')
         return normalised(PLACEHOLDER.sub(lambda found: value(found[1].strip(), service), template))
     except Unrenderable as reason:
         return InvalidPath(str(reason))
@@ -42,6 +46,8 @@ def render(template: str | None, service: Manifest) -> str | InvalidPath:
 
 def value(expression: str, service: Manifest) -> str:
     """What the service says at this place; exactly one plain value."""
+    if not expression:
+        raise Unrenderable(f"{{}} names no field; {WRITTEN}")
     entry = ENTRY.match(expression)
     if entry:
         kind, key = entry[1], entry[2] if entry[2] is not None else entry[3]
@@ -77,6 +83,14 @@ def plain(expression: str, values: list[Any]) -> str:
     if isinstance(values[0], dict | list):
         raise Unrenderable(f"{{{expression}}} is no plain value; name one field below it")
     return ("true" if values[0] else "false") if isinstance(values[0], bool) else str(values[0]).strip()
+
+
+def comparable(path: str) -> str:
+    """The path of a route that exists, as we would have written it; one that could not be ours stays as it is."""
+    try:
+        return normalised(unquote(path))
+    except Unrenderable:
+        return path
 
 
 def normalised(path: str) -> str:
