@@ -43,9 +43,10 @@ def test_without_being_asked_engine_arguments_are_replaced_like_any_variable() -
             ['{"x":{"a":1,"b":[1]}}', '{"x":{"b":[2]}}'], '{"x":{"a":1,"b":[2]}}', id="objects inside, lists not"
         ),
         pytest.param(['{"x":{"a":1}}', '{"x":null}'], '{"x":null}', id="an explicit null wins"),
-        pytest.param(['{"a": 1}'], '{"a": 1}', id="a single layer keeps its text"),
-        pytest.param(['{"a": 1}', ""], '{"a": 1}', id="an empty layer yields the lower"),
-        pytest.param(["  ", '{"a": 1}'], '{"a": 1}', id="a blank layer yields the higher"),
+        pytest.param(['{"b": {"d": 1, "c": 1}, "a": 1}'], '{"a":1,"b":{"c":1,"d":1}}', id="a single layer, sorted"),
+        pytest.param(['{"b": 1, "a": 1}', ""], '{"a":1,"b":1}', id="an empty layer yields the lower, sorted"),
+        pytest.param(["  ", '{"b": 1, "a": 1}'], '{"a":1,"b":1}', id="a blank layer yields the higher, sorted"),
+        pytest.param(["--flag  --other"], "--flag  --other", id="a single layer that is no JSON keeps its text"),
         pytest.param(['{"a":1}', "--flag"], "--flag", id="no JSON wins over what is below"),
         pytest.param(['{"a":1}', "--flag", '{"b":2}'], '{"b":2}', id="no JSON loses to what is above"),
         pytest.param(['{"a":1}', "[1]"], "[1]", id="a list is no object"),
@@ -69,6 +70,7 @@ def test_engine_arguments_from_elsewhere_replace_and_are_replaced() -> None:
 def test_arguments_nested_beyond_reason_do_not_stop_anything() -> None:
     deep = '{"a":' * 5000 + "1" + "}" * 5000
     assert merge.arguments('{"b":1}', deep) == deep
+    assert merge.arguments("", deep) == deep
     nested = '{"a":' * 900 + "1" + "}" * 900
     assert merge.arguments(nested, nested) == nested
 

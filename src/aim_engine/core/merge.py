@@ -53,9 +53,8 @@ def variables_and_arguments(*layers: Sequence[EnvVar]) -> tuple[EnvVar, ...]:
     merged: dict[str, EnvVar] = {}
     for layer in layers:
         for entry in layer:
-            lower = merged.get(entry.name)
-            if lower is not None and entry.name == ENGINE_ARGUMENTS:
-                entry = _arguments_entry(lower, entry)
+            if entry.name == ENGINE_ARGUMENTS:
+                entry = _arguments_entry(merged.get(entry.name, EnvVar(name=entry.name)), entry)
             merged[entry.name] = entry
     return tuple(merged.values())
 
@@ -74,15 +73,14 @@ def arguments(lower: str, higher: str) -> str:
 
     An empty text yields the other; one that is no JSON object wins over what is below it and loses to what is above.
     """
-    if not _is_given(lower) or not _is_given(higher):
-        return higher if _is_given(higher) else lower
-    below, above = json_object(lower), json_object(higher)
-    if below is None or above is None:
-        return higher
+    text = higher if _is_given(higher) else lower
+    above = json_object(text)
+    if above is None:
+        return text
     try:
-        return msgspec.json.encode(objects(below, above), order="sorted").decode()
+        return msgspec.json.encode(objects(json_object(lower) or {}, above), order="sorted").decode()
     except RecursionError:
-        return higher
+        return text
 
 
 def _is_given(text: str | None) -> bool:
