@@ -117,6 +117,15 @@ async def test_missing_artifacts_get_the_promised_names(spec: Any, name: str) ->
     assert bool(step.manifest["metadata"].get("ownerReferences")) is (spec.get("mode") == "Dedicated")
 
 
+@pytest.mark.parametrize("written", [{}, {"templateScope": "Unknown"}], ids=["no scope", "an unknown scope"])
+@pytest.mark.parametrize("kind", ["AIMServiceTemplate", "AIMClusterServiceTemplate"])
+async def test_artifacts_tell_where_the_template_was_found(written: Any, kind: str) -> None:
+    world = World(template(kind=kind), cache(**written))
+    [step] = (await world.look(TEMPLATE_CACHES, "my-cache")).steps
+    scope = "Cluster" if kind == "AIMClusterServiceTemplate" else "Namespace"
+    assert step.manifest["metadata"]["labels"]["aim.eai.amd.com/template.scope"] == scope
+
+
 async def test_a_missing_artifact_is_numbered_by_its_place_among_all_sources() -> None:
     second = "hf://acme/second"
     world = World(template(source(), source(second)), cache(), download("first"))

@@ -91,7 +91,8 @@ def observe(cache: Cache, seen: Seen, _: datetime) -> View:
 
 def plan(cache: Cache, view: View) -> Plan:
     """Make what is missing; what another cache owns is made everybody's, if this cache is Shared."""
-    scope = cache.spec.template_scope or scope_of(view.template)
+    said = cache.spec.template_scope or TemplateScope.UNKNOWN
+    scope = scope_of(view.template) if said is TemplateScope.UNKNOWN else said
     missing = tuple(
         artifact.build(cache, match.source, match.index, scope) for match in view.matches if match.found is None
     )
