@@ -156,6 +156,27 @@ def test_what_templates_make_of_their_model(
             template(FAILED, ModelReady="ModelFailed", DiscoveryJobReady="JobFailed"), FAILED, id="by itself as well"
         ),
         pytest.param(template(FAILED, Ready="InvalidSpec"), FAILED, id="by itself"),
+        pytest.param(
+            template(DEGRADED, ClusterModelReady="ClusterModelFailed", DiscoveryJobReady="JobNotCreated"),
+            PROGRESSING,
+            id="by its model, before discovery has begun",
+        ),
+        pytest.param(
+            template(
+                DEGRADED,
+                ModelReady="ModelFailed",
+                DiscoveryJobReady="JobRunning",
+                DiscoveryPodsReady="FailedScheduling",
+            ),
+            PROGRESSING,
+            id="by its model, while discovery waits for a node",
+        ),
+        pytest.param(
+            template(DEGRADED, ModelReady="ModelFailed", GPUReady="GPUNotAvailable"),
+            DEGRADED,
+            id="for want of GPUs too",
+        ),
+        pytest.param(template(PENDING, DiscoveryJobReady="JobRunning"), PENDING, id="its model is well"),
     ],
 )
 def test_a_template_that_waits_for_its_model_does_not_hold_it_down(
@@ -214,6 +235,22 @@ def test_what_is_remembered_of_the_image(
     model = AIMModel(spec=AIMModelSpec(image="new"), status=before)
     status = models.status(model, inspection, BOTH)
     assert (status.image_metadata, status.inspected_image) == expected
+
+
+@pytest.mark.parametrize(
+    ("inspected", "expected"),
+    [
+        pytest.param("old", "old", id="of another image, which it stays"),
+        pytest.param("new", "new", id="of this one"),
+        pytest.param(None, "new", id="from before images were kept"),
+    ],
+)
+def test_while_nothing_is_looked_for_metadata_stays_that_of_its_image(inspected: str | None, expected: str) -> None:
+    before = AIMModelStatus(image_metadata=NAMED, inspected_image=inspected)
+    model = AIMModel(spec=AIMModelSpec(image="new"), status=before)
+    status = models.status(model, Inspection(), Switches(extract=False, create=True))
+    assert (status.image_metadata, status.inspected_image) == (NAMED, expected)
+    assert models.must_be_inspected(AIMModelSpec(image="new"), status, BOTH) is (expected == "old")
 
 
 NOW = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)

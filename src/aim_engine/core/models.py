@@ -111,6 +111,15 @@ _SETTLED: Final = frozenset({AIMStatus.READY, AIMStatus.NOT_AVAILABLE})
 
 _MODEL_FAILED: Final = frozenset({"ModelFailed", "ClusterModelFailed"})
 
+_UNDER_WAY: Final = frozenset(
+    {
+        *("JobNotCreated", "JobRunning", "ReadingOutput"),
+        *("PodsPending", "PodsStarting", "PodsProgressing", "Pulling"),
+        *("FailedScheduling", "FailedMount", "FailedAttachVolume", "FailedCreatePodSandBox"),
+    }
+)
+"""Why a part of a template may not be ready although nothing of it has failed."""
+
 _NONE_YET: Final = {
     Expected.UNKNOWN: (
         AIMStatus.PROGRESSING,
@@ -163,14 +172,14 @@ def word(template: Template) -> AIMStatus | None:
 
 def _waits_for_model(template: Template) -> bool:
     conditions = template.status.conditions if template.status else ()
-    untrue = [
-        condition
+    untrue = {
+        condition.reason
         for condition in conditions
         if condition.status == "False"
         and condition.type.endswith(reasons.READY)
         and condition.type not in (reasons.READY, reasons.CACHE_READY)
-    ]
-    return bool(untrue) and all(condition.reason in _MODEL_FAILED for condition in untrue)
+    }
+    return bool(untrue & _MODEL_FAILED) and untrue <= _MODEL_FAILED | _UNDER_WAY
 
 
 def secret_missing(name: str, namespace: str) -> Problem:
@@ -189,17 +198,12 @@ def for_cluster(problem: Problem) -> Problem:
 
 
 def status(model: Model, inspection: Inspection, on: Switches) -> AIMModelStatus:
-    """What is remembered of the image; of another image than the spec's nothing is kept."""
+    """What is remembered of the image; of another image than the spec's only while nothing is looked for."""
     assert model.spec is not None
-    kept = inspection.found or (
-        stored_metadata(model.spec, model.status)
-        if on.extract
-        else model.status.image_metadata
-        if model.status
-        else None
-    )
+    known = inspection.found or stored_metadata(model.spec, model.status)
+    left = model.status if model.status and not on.extract else AIMModelStatus()
     return AIMModelStatus(
-        image_metadata=kept,
-        inspected_image=model.spec.image if kept is not None else None,
+        image_metadata=known or left.image_metadata,
+        inspected_image=model.spec.image if known else left.inspected_image,
         source_type=source_type(model.spec),
     )
