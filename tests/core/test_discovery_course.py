@@ -198,6 +198,13 @@ def test_output_that_cannot_be_read_yet_is_tried_again_soon() -> None:
     assert course.state is None
 
 
+@pytest.mark.parametrize("phase", ["Running", "Pending", ""])
+def test_a_pod_that_is_not_seen_to_have_ended_is_waited_for(phase: str) -> None:
+    course = go(JobSeen(job("Complete"), [pod(phase)]))
+    assert job_condition(course) == (AIMStatus.PROGRESSING, "ReadingOutput")
+    assert (course.state, course.look_again) == (None, timedelta(seconds=2))
+
+
 def test_output_of_a_pod_that_is_gone_is_a_failed_attempt() -> None:
     course = go(JobSeen(job("Complete"), []))
     assert course.state and course.state.attempts == 1
@@ -216,9 +223,11 @@ def test_a_pod_that_may_yet_start_keeps_its_place() -> None:
     assert course.state is None
 
 
-def ready(spec_hash: str | None, reason: str = "DiscoveryComplete") -> TemplateStatus:
+def ready(spec_hash: str | None, reason: str = "DiscoveryComplete", *, word: AIMStatus | None = None) -> TemplateStatus:
+    verdict = "False" if reason == "AwaitingDiscovery" else "True"
     return TemplateStatus(
-        conditions=(Condition(type="Discovered", status="True", reason=reason, message="done; but"),),
+        status=word,
+        conditions=(Condition(type="Discovered", status=verdict, reason=reason, message="done; but"),),
         profile=Profile(),
         discovery=DiscoveryState(spec_hash=spec_hash) if spec_hash else None,
     )
@@ -231,6 +240,20 @@ def ready(spec_hash: str | None, reason: str = "DiscoveryComplete") -> TemplateS
         pytest.param(ready(None), True, id="before hashes were kept"),
         pytest.param(ready("another"), False, id="for another image"),
         pytest.param(ready(HASH, "InlineModelSources"), False, id="from sources that are no longer given"),
+        pytest.param(
+            ready(None, "InlineModelSources", word=AIMStatus.READY),
+            False,
+            id="ready by sources that are no longer given",
+        ),
+        pytest.param(
+            ready(None, "AwaitingDiscovery", word=AIMStatus.READY), True, id="by a version that took its word back"
+        ),
+        pytest.param(
+            TemplateStatus(status=AIMStatus.READY, profile=Profile()), True, id="by a version that did not tell"
+        ),
+        pytest.param(ready(HASH, "AwaitingDiscovery", word=AIMStatus.READY), False, id="it is to be done again"),
+        pytest.param(ready(None, "AwaitingDiscovery", word=AIMStatus.PENDING), False, id="not yet"),
+        pytest.param(TemplateStatus(status=AIMStatus.READY), False, id="ready without a profile"),
         pytest.param(TemplateStatus(profile=Profile()), False, id="never"),
         pytest.param(None, False, id="no status at all"),
     ],
@@ -244,6 +267,11 @@ def test_what_was_told_with_the_result_stays() -> None:
     assert course.note.message == "done; but"
     assert course.state == DiscoveryState(spec_hash=HASH)
     assert course.components == ()
+
+
+def test_what_was_told_before_the_result_does_not_stay() -> None:
+    course = discovery_course.settled(ready(None, "AwaitingDiscovery"), HASH)
+    assert (course.note.status, course.note.message) == ("True", "Discovery job completed successfully")
 
 
 def test_a_job_that_asks_something_else_makes_room() -> None:

@@ -20,6 +20,7 @@ from aim_engine.objects import Condition
 
 _JOB = "DiscoveryJob"
 _PODS = "DiscoveryPods"
+_SUCCEEDED = "Discovery job completed successfully"
 
 
 class Course(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,12 +52,16 @@ def of(template: Template, question: Question | None, seen: JobSeen, said: Seque
 
 
 def is_settled(status: TemplateStatus | None, wanted: str) -> bool:
-    """Whether discovery has succeeded for what is asked now; a result from before hashes were kept counts too."""
-    done = _discovered(status)
-    if status is None or done is None or done.reason != reasons.DISCOVERY_COMPLETE or done.status != "True":
+    """Whether discovery has succeeded for what is asked now; a result from before hashes were kept counts too.
+
+    Such a result may come without a condition that tells of it: then the template's own word is enough.
+    """
+    if status is None or status.profile is None:
         return False
-    known = status.discovery.spec_hash if status.discovery else None
-    return status.profile is not None and known in (None, wanted)
+    done, known = _discovered(status), status.discovery.spec_hash if status.discovery else None
+    if done and done.status == "True":
+        return done.reason == reasons.DISCOVERY_COMPLETE and known in (None, wanted)
+    return known is None and status.status is AIMStatus.READY
 
 
 def inline() -> Course:
@@ -77,7 +82,7 @@ def unknown(status: TemplateStatus | None) -> Course:
 def settled(status: TemplateStatus | None, wanted: str) -> Course:
     """Discovery is done and its traces are gone."""
     before = _discovered(status)
-    said = before.message if before else "Discovery job completed successfully"
+    said = before.message if before and before.status == "True" else _SUCCEEDED
     return Course(note=_note("True", reasons.DISCOVERY_COMPLETE, said), state=DiscoveryState(spec_hash=wanted))
 
 
@@ -157,7 +162,7 @@ def _complete(state: DiscoveryState, wanted: str, seen: JobSeen, its_pods: tuple
         )
     if isinstance(outcome, Unreadable):
         return _failed(_counted(state, seen.job, wanted, outcome.message, at), its_pods, at)
-    told = "; ".join(("Discovery job completed successfully", *outcome.remarks))
+    told = "; ".join((_SUCCEEDED, *outcome.remarks))
     return Course(
         components=(jobs.inspect(_JOB, seen.job), *its_pods),
         note=_note("True", reasons.DISCOVERY_COMPLETE, told),
@@ -170,7 +175,8 @@ def _outcome(seen: JobSeen) -> Discovered | Unreadable | None:
     """What the output says; None if it may yet be read."""
     if seen.output is not None:
         return profiles.read(seen.output)
-    if any(pod.status.phase == "Succeeded" for pod in seen.pods):
+    # The Job may be seen to have ended before its pod is.
+    if any(pod.status.phase != "Failed" for pod in seen.pods):
         return None
     return Unreadable("the pod of the discovery job was gone before its output could be read")
 
