@@ -105,6 +105,16 @@ def test_the_array_is_found_among_other_lines(log: str) -> None:
             id="a model id the API refuses",
         ),
         pytest.param(
+            '[{"models": [{"name": "a/b\\n", "source": "hf://a/b"}]}]',
+            'models[0].name of the dry run is "a/b\\n"; it has to be org/name',
+            id="a model id with a line break at its end",
+        ),
+        pytest.param(
+            '[{"models": [{"name": "a/b", "source": "hf://a/b\\n"}]}]',
+            'models[0].source of the dry run is "hf://a/b\\n"; it has to begin with hf:// or s3://',
+            id="a source with a line break at its end",
+        ),
+        pytest.param(
             '[{"models": [{"name": "a/b", "source": "ftp://x"}]}]',
             'models[0].source of the dry run is "ftp://x"; it has to begin with hf:// or s3://',
             id="a source the API refuses",
@@ -181,6 +191,13 @@ def read_one(**profile: object) -> Discovered:
         pytest.param({"gpu_count": -1}, {}, "metadata.gpu_count -1 is no count", id="negative count"),
         pytest.param({"gpu_count": 0}, {"gpuCount": 0}, None, id="a count of 0 is a count"),
         pytest.param({"gpu": ["a"]}, {}, "metadata.gpu is a list, not a text", id="GPU"),
+        pytest.param({"gpu": "M" * 64}, {"gpu": "M" * 64}, None, id="the longest GPU"),
+        pytest.param(
+            {"gpu": "M" * 65},
+            {},
+            f'metadata.gpu "{"M" * 65}" is longer than 64 characters',
+            id="a GPU that is too long",
+        ),
         pytest.param({"metric": "", "gpu": ""}, {}, None, id="empty ones are absent"),
     ],
 )

@@ -106,6 +106,22 @@ def test_the_type_of_the_spec_wins_over_discovery() -> None:
     assert changed.metadata == ProfileMetadata(engine="vllm", type=ProfileType.UNOPTIMIZED)
 
 
+@pytest.mark.parametrize(
+    ("printed", "expected"),
+    [
+        pytest.param({"profile": {"metadata": {"type": "Optimized"}}}, ProfileType.OPTIMIZED, id="what was reported"),
+        pytest.param({"profile": {"metadata": {}}}, None, id="nothing, if nothing was reported"),
+        pytest.param(None, ProfileType.UNOPTIMIZED, id="what is there, if the output is not kept"),
+    ],
+)
+def test_a_type_that_is_taken_out_of_the_spec_leaves(printed: object, expected: ProfileType | None) -> None:
+    overridden = Profile(
+        metadata=ProfileMetadata(engine="vllm", type=ProfileType.UNOPTIMIZED), original_discovery_output=printed
+    )
+    kept = templates.typed(overridden, AIMServiceTemplateSpec(model_name="m"))
+    assert kept.metadata == ProfileMetadata(engine="vllm", type=expected)
+
+
 def gpu(requests: int | None = None, model: str | None = None, vram: str | None = None) -> HardwareRequirements:
     """As the API server stores it, the default resource filled in."""
     told = GpuRequirements(requests=requests, model=model, min_vram=vram, resource_name="amd.com/gpu")

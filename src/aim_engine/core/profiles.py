@@ -22,6 +22,9 @@ LARGEST: Final = 1024 * 1024
 LARGEST_ORIGINAL: Final = 256 * 1024
 """Bytes of output that are kept as they were printed."""
 
+LONGEST_GPU_MODEL: Final = 64
+"""Characters of a GPU model that the API server takes."""
+
 _LONGEST_LOG = 4 * 1024 * 1024
 _PATIENCE = 4 * _LONGEST_LOG
 """Characters of garbage to look at before giving up; an image may print anything."""
@@ -64,6 +67,11 @@ def read(log: str) -> Discovered | Unreadable:
         what = "text that is no Unicode" if size is None else f"a profile of {size} bytes; at most {LARGEST} fit"
         return Unreadable(f"the dry run printed {what}")
     return _Reader().discovered(element, keep_original=size <= LARGEST_ORIGINAL)
+
+
+def reported_type(element: Manifest) -> ProfileType | None:
+    """The optimisation level that a printed element names, if it is one."""
+    return _Reader().reported_type(element)
 
 
 def _first_element(text: str) -> Manifest | None:
@@ -119,10 +127,13 @@ class _Reader:
         )
         return Discovered(read, tuple(s for s in sources if isinstance(s, ModelSource)), tuple(self.remarks))
 
+    def reported_type(self, element: Manifest) -> ProfileType | None:
+        return self._word(self._object(self._object(element, "profile"), "metadata"), "type", ProfileType)
+
     def _metadata(self, metadata: Manifest) -> ProfileMetadata:
         return ProfileMetadata(
             engine=self._text(metadata, "engine"),
-            gpu=self._text(metadata, "gpu"),
+            gpu=self._gpu(metadata),
             gpu_count=self._count(metadata, "gpu_count"),
             metric=self._word(metadata, "metric", Metric),
             precision=self._word(metadata, "precision", Precision),
@@ -144,7 +155,7 @@ class _Reader:
             return Unreadable(f"{where} is {kind(model)}, not an object")
         for key, pattern, demand in _DEMANDS:
             value = fields.get(key)
-            if not isinstance(value, str) or not pattern.search(value):
+            if not isinstance(value, str) or not pattern.fullmatch(value):
                 return Unreadable(f"{where}.{key} of the dry run is {_shown(value)}; it has to {demand}")
         size = self._size(where, fields.get("size_gb"))
         return ModelSource(model_id=fields["name"], source_uri=fields["source"], size=size)
@@ -177,6 +188,13 @@ class _Reader:
             return value or None
         self.remarks.append(f"metadata.{key} is {kind(value)}, not a text")
         return None
+
+    def _gpu(self, metadata: Manifest) -> str | None:
+        model = self._text(metadata, "gpu")
+        if model and len(model) > LONGEST_GPU_MODEL:
+            self.remarks.append(f"metadata.gpu {_shown(model)} is longer than {LONGEST_GPU_MODEL} characters")
+            return None
+        return model
 
     def _count(self, fields: Manifest, key: str) -> int | None:
         value = fields.get(key)

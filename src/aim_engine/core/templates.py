@@ -12,8 +12,9 @@ from aim_engine.api.model import Model
 from aim_engine.api.status import AIMStatus
 from aim_engine.api.template import AIMServiceTemplate, Profile, ProfileMetadata, Template, TemplateSpec
 from aim_engine.api.template_cache import AIMTemplateCache, TemplateScope
-from aim_engine.core import hardware, health
+from aim_engine.core import hardware, health, profiles
 from aim_engine.core.health import Component, of_failed_fetch
+from aim_engine.core.json_values import as_object
 from aim_engine.core.problems import Dependency, Failure, invalid_spec
 from aim_engine.core.transitions import Level, Note
 
@@ -77,10 +78,12 @@ def inline_profile(spec: TemplateSpec) -> Profile:
 
 
 def typed(profile: Profile, spec: TemplateSpec) -> Profile:
-    """The profile with the optimisation level of the spec, if it has one."""
-    if spec.type is None:
+    """The profile with the optimisation level of the spec, else with the one that discovery reported, if it is kept."""
+    printed = as_object(profile.original_discovery_output)
+    if spec.type is None and printed is None:
         return profile
-    metadata = msgspec.structs.replace(profile.metadata or ProfileMetadata(), type=spec.type)
+    level = spec.type or profiles.reported_type(printed or {})
+    metadata = msgspec.structs.replace(profile.metadata or ProfileMetadata(), type=level)
     return msgspec.structs.replace(profile, metadata=metadata)
 
 
