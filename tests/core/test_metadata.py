@@ -224,6 +224,7 @@ def test_a_deployment_becomes_a_template() -> None:
     [
         pytest.param({"gpuModel": None}, id="a count without a model"),
         pytest.param({"gpuCount": 0}, id="a model without a count"),
+        pytest.param({"gpuCount": -1}, id="a count below zero"),
     ],
 )
 def test_hardware_needs_a_model_and_a_count(changes: Manifest) -> None:
@@ -241,6 +242,18 @@ def test_deployments_that_differ_in_their_profile_alone_keep_apart_and_equal_one
     made = recommendations.templates("m", IMAGE, entries).templates
     assert [template.profile_id for template in made] == ["vllm-mi300x-fp8-tp1-latency", "other"]
     assert made[0].name != made[1].name
+
+
+def test_a_deployment_that_only_lacks_the_profile_of_an_earlier_one_is_told() -> None:
+    made = recommendations.templates("m", IMAGE, [deployment(), deployment(profileId=None)])
+    assert len(made.templates) == 1
+    assert made.remarks == ("recommendedDeployments[1] needs a profileId that tells it from an earlier one",)
+
+
+def test_a_gpu_model_that_is_too_long_for_the_api_is_passed_over_and_told() -> None:
+    made = recommendations.templates("m", IMAGE, [deployment(gpuModel="M" * 65), deployment(gpuModel="M" * 64)])
+    assert len(made.templates) == 1
+    assert made.remarks == ("recommendedDeployments[0].gpuModel is longer than 64 characters",)
 
 
 def test_words_the_api_does_not_know_are_passed_over_and_told() -> None:

@@ -7,6 +7,7 @@ import msgspec
 from aim_engine.api.hardware import GpuRequirements, HardwareRequirements, Metric, Precision, RuntimeParameters
 from aim_engine.api.image_metadata import RecommendedDeployment
 from aim_engine.core import naming
+from aim_engine.core.profiles import LONGEST_GPU_MODEL
 
 
 class RecommendedTemplate(msgspec.Struct, frozen=True):
@@ -35,24 +36,28 @@ def templates(model: str, image: str, deployments: Sequence[RecommendedDeploymen
         name = naming.recommended_template(model, image, deployment)
         if name in made and deployment.profile_id != made[name].profile_id:
             name = naming.recommended_template(model, image, deployment, apart=True)
-        made.setdefault(name, _template(name, deployment))
+        template = _template(name, deployment)
+        if made.setdefault(name, template) != template:
+            remarks.append(f"recommendedDeployments[{index}] needs a profileId that tells it from an earlier one")
     return Recommendations(tuple(made.values()), tuple(remarks))
 
 
 def _refusal(index: int, deployment: RecommendedDeployment) -> str | None:
-    """A word the schema does not know would make the API server refuse the template."""
+    """What the schema does not allow would make the API server refuse the template."""
     for field, value, words in (
         ("metric", deployment.metric, Metric),
         ("precision", deployment.precision, Precision),
     ):
         if value and value not in list(words):
             return f"recommendedDeployments[{index}].{field} {value!r} is none of {', '.join(words)}"
+    if len(deployment.gpu_model or "") > LONGEST_GPU_MODEL:
+        return f"recommendedDeployments[{index}].gpuModel is longer than {LONGEST_GPU_MODEL} characters"
     return None
 
 
 def _template(name: str, deployment: RecommendedDeployment) -> RecommendedTemplate:
     model, count = deployment.gpu_model, deployment.gpu_count or 0
-    gpu = GpuRequirements(requests=count, model=model) if model and count else None
+    gpu = GpuRequirements(requests=count, model=model) if model and count > 0 else None
     parameters = RuntimeParameters(
         metric=Metric(deployment.metric) if deployment.metric else None,
         precision=Precision(deployment.precision) if deployment.precision else None,
