@@ -57,7 +57,7 @@ def reader(empty_cluster: Cluster, tmp_path: Path) -> Iterator[Shell]:
 
 def test_the_guide_works_from_the_first_command_to_the_last(reader: Shell, empty_cluster: Cluster) -> None:
     server = ApiServer(empty_cluster)
-    install, rollout, fill = commands(GUIDE, "With Helm")
+    install, rollout, fill, kinds, install_after = commands(GUIDE, "With Helm")
     early = f"! {install.text} --set clusterModelSource.enable=true"
     assert "ensure CRDs are installed first" in reader.run(Command(early))
 
@@ -87,6 +87,12 @@ def test_the_guide_works_from_the_first_command_to_the_last(reader: Shell, empty
     for command in (install, *remove, forget):
         reader.run(command)
     assert server.request("GET", f"{KINDS}/aimservices")[0] == 404
+
+    for command in (kinds, install_after, rollout):
+        reader.run(command)
+    assert server.request("GET", f"{KINDS}/aimclustermodelsources/amd-aim-model-source")[0] == 200
+    for command in (*remove, forget):
+        reader.run(command)
 
     for command in (*commands(GUIDE, "Without Helm"), rollout):
         reader.run(command)
