@@ -61,18 +61,28 @@ def find(
     fitting = [one for one in listed if not one.metadata.deletion_timestamp and _is_of(one, template, scope)]
     own = _dedicated_name(service, template)
     mine = next((one for one in fitting if one.metadata.name == own and _belongs(one, service)), None)
-    shared = [one for one in fitting if not _is_dedicated(one)]
     if caching in DEDICATED:
         return mine
+    used, shared = _used(service), [one for one in fitting if not _is_dedicated(one)]
+    in_use = next((one for one in shared if used and one.metadata.uid == used.uid), None)
+    if in_use and state(in_use) is AIMStatus.READY:
+        return in_use
     if caching is CachingMode.AUTO:
         if mine:
             return mine
         shared = [one for one in shared if state(one) is not AIMStatus.FAILED]
-    used = service.status.cache.template_cache_ref if service.status.cache else None
-    in_use = next((one for one in shared if used and one.metadata.uid == used.uid), None)
-    if in_use and state(in_use) is AIMStatus.READY:
-        return in_use
     return max(shared, key=lambda one: health.rank(state(one)), default=None)
+
+
+def _used(service: Service) -> ResolvedReference | None:
+    """The cache that a service was last seen to use."""
+    return service.status.cache.template_cache_ref if service.status.cache else None
+
+
+def is_gone(service: Service, caches: Sequence[AIMTemplateCache]) -> bool:
+    """Whether the cache that a service uses, if any, is not among those of the namespace."""
+    used = _used(service)
+    return not any(used and one.metadata.uid == used.uid and not one.metadata.deletion_timestamp for one in caches)
 
 
 def _is_of(cache: AIMTemplateCache, template: str, scope: TemplateScope) -> bool:
@@ -115,10 +125,14 @@ def component(
     downloads: Sequence[DownloadObject],
     *,
     mounted: bool,
+    gone: bool,
 ) -> Component:
-    """The cache as the service depends on it; `mounted` tells whether what serves it has volumes with weights."""
+    """The cache as the service depends on it.
+
+    `mounted` tells whether what serves it has volumes with weights, `gone` whether the cache it used is not there.
+    """
     if cache is None:
-        if not mounted:
+        if not (mounted and gone):
             return _component(AIMStatus.PROGRESSING, "CacheCreating", "Creating template cache")
         return _lost(service, caching)
     word = state(cache)
@@ -138,8 +152,7 @@ def component(
 
 def _lost(service: Service, caching: CachingMode) -> Component:
     """The cache went while its volumes are in use."""
-    used = service.status.cache.template_cache_ref if service.status.cache else None
-    template = service.status.resolved_template
+    used, template = _used(service), service.status.resolved_template
     own = template and used and used.name == _dedicated_name(service, template.name or "")
     if caching in SHARED or (caching is CachingMode.AUTO and used and not own):
         said = "Shared template cache was deleted but InferenceService still references cached storage volumes"

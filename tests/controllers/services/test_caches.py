@@ -17,6 +17,7 @@ from tests.controllers.services.cast import (
     look,
     model,
     own_cache,
+    pod,
     running,
     served,
     service,
@@ -31,6 +32,10 @@ from aim_engine.objects import Manifest
 ANOTHERS = cache("Ready", "others", mode="Dedicated", owner=STRANGER)
 BEGUN = (model(), template())
 STATES = ("Ready", "Progressing", "Pending", "Degraded", "NotAvailable", "Failed", None)
+
+
+def used(name: str, uid: str = "gone") -> Manifest:
+    return {"templateCacheRef": {"name": name, "namespace": NAMESPACE, "uid": uid}}
 
 
 def told_of(word: str | None) -> str:
@@ -74,6 +79,20 @@ async def test_auto_waits_for_a_shared_cache_unless_that_failed(word: str | None
 async def test_auto_stays_with_its_own_cache_once_it_has_one(word: str | None) -> None:
     seen = await look(service(), *BEGUN, cache("Ready"), own_cache(word))
     assert seen.condition("CacheReady") == told_of(word)
+
+
+@pytest.mark.parametrize(
+    ("word", "told"),
+    [
+        pytest.param("Ready", "True/CacheReady", id="it is kept while it is ready"),
+        pytest.param("Progressing", "False/CacheCreating", id="its own is taken while it is not"),
+    ],
+)
+async def test_auto_stays_with_the_shared_cache_it_uses(word: str, told: str) -> None:
+    status = running(cache=used(SHARED, f"uid-of-{SHARED}"))
+    seen = await look(service(status=status), *BEGUN, cache(word), own_cache("Pending"), served())
+    assert seen.condition("CacheReady") == told
+    assert seen.status["cache"]["templateCacheRef"]["name"] == SHARED
 
 
 @pytest.mark.parametrize(
@@ -210,10 +229,6 @@ GONE = "Shared template cache was deleted but InferenceService still references 
 AGAIN = "Dedicated template cache is being recreated"
 
 
-def used(name: str) -> Manifest:
-    return {"templateCacheRef": {"name": name, "namespace": NAMESPACE, "uid": "gone"}}
-
-
 @pytest.mark.parametrize(
     ("spec", "before", "told", "message", "made"),
     [
@@ -233,6 +248,30 @@ async def test_a_cache_that_is_lost_is_told_and_made_again_while_pods_keep_their
     assert predictor["volumes"][1:] == [
         {"name": "weights-claim", "persistentVolumeClaim": {"claimName": "weights-claim"}}
     ]
+
+
+async def test_a_service_given_another_template_has_not_lost_the_cache_of_the_first() -> None:
+    before = running(cache=used(SHARED, f"uid-of-{SHARED}"))
+    for spec in (SHARED_MODE, {}):
+        seen = await look(service(**spec, status=before), model(), template(name="other"), cache(), served(), pod())
+        assert seen.condition("CacheReady") == "False/CacheCreating"
+        assert (seen.message("CacheReady"), seen.word) == ("Creating template cache", "Starting")
+        assert [made.split()[0] for made in seen.made] == ["AIMTemplateCache"], "pods wait for its weights"
+
+
+async def test_auto_has_not_lost_a_shared_cache_that_failed() -> None:
+    before = running(cache=used(SHARED, f"uid-of-{SHARED}"))
+    seen = await look(service(status=before), *BEGUN, cache("Failed"), served(), pod())
+    assert (seen.message("CacheReady"), seen.word) == ("Creating template cache", "Starting")
+    assert f"AIMTemplateCache {OWN}" in seen.made
+
+
+async def test_a_cache_that_is_being_deleted_is_lost() -> None:
+    going = cache()
+    going["metadata"]["deletionTimestamp"] = "2026-01-01T11:00:00Z"
+    before = running(cache=used(SHARED, f"uid-of-{SHARED}"))
+    seen = await look(service(**SHARED_MODE, status=before), *BEGUN, going, served())
+    assert seen.condition("CacheReady") == "False/CacheLost"
 
 
 @pytest.mark.parametrize("word", ["Progressing", "Pending", None])

@@ -63,7 +63,10 @@ def components(service: Service, seen: Seen, routing: Component | None) -> tuple
     if served.inference_service:
         parts.append(inference_pods.inspect(served.pods, served.around_pods))
     mounted, cached = service_cache.mounts_weights(served.inference_service), seen.cached
-    parts.append(service_cache.component(service, cached.mode, cached.cache, cached.downloads, mounted=mounted))
+    gone = service_cache.is_gone(service, cached.all)
+    parts.append(
+        service_cache.component(service, cached.mode, cached.cache, cached.downloads, mounted=mounted, gone=gone)
+    )
     if routing:
         parts.append(routing)
     if scaling.is_automatic(service.spec):
