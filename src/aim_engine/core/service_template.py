@@ -52,9 +52,20 @@ def found(template: Template, chosen: Choice | None = None) -> TemplateChoice:
     elif state in (AIMStatus.FAILED, AIMStatus.DEGRADED):
         said = f"{kind} {name} is in failed state{_cause(template)}"
         component = _component(AIMStatus.FAILED, "TemplateNotReady", said)
+    elif is_derived(template):
+        component = _being_created(name)
     else:
         component = _component(AIMStatus.PROGRESSING, "TemplateNotReady", f"{kind} {name} is not ready yet")
     return TemplateChoice(component, template, selection=chosen)
+
+
+def is_derived(template: Template) -> bool:
+    """Whether a template was made for the overrides of a service."""
+    return template.metadata.labels.get(names.LABEL_ORIGIN) == names.ORIGIN_DERIVED
+
+
+def _being_created(name: str) -> Component:
+    return _component(AIMStatus.PROGRESSING, "TemplateNotReady", f"Derived template {name} is being created")
 
 
 def _cause(template: Template) -> str:
@@ -71,12 +82,16 @@ def missing(name: str) -> TemplateChoice:
 
 def derive(name: str, base: Template, chosen: Choice | None = None) -> TemplateChoice:
     """The overrides ask for a template that does not exist yet: it is derived once its base is ready."""
+    if is_derived(base):
+        said = (
+            f"{type(base).__name__} {base.metadata.name} was itself derived from another for the overrides of a"
+            " service; make the service anew with that other template, or without overrides"
+        )
+        return TemplateChoice(_component(AIMStatus.FAILED, "TemplateNotReady", said), selection=chosen)
     of_base = found(base, chosen)
     if of_base.usable is None:
         return TemplateChoice(of_base.component, selection=chosen)
-    said = f"Derived template {name} is being created"
-    component = _component(AIMStatus.PROGRESSING, "TemplateNotReady", said)
-    return TemplateChoice(component, derivation=Derivation(name, base), selection=chosen)
+    return TemplateChoice(_being_created(name), derivation=Derivation(name, base), selection=chosen)
 
 
 def unresolved_model() -> TemplateChoice:

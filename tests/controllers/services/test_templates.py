@@ -236,6 +236,10 @@ async def test_without_a_model_there_is_no_template() -> None:
     assert seen.message("TemplateReady") == "No template found for service"
 
 
+def secret(name: str) -> Manifest:
+    return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}}
+
+
 DERIVED = "fast-ovr-mi300x-4gpu-fp8-throughput-"
 OVERRIDES = {
     "metric": "throughput",
@@ -255,7 +259,7 @@ BASE: Manifest = {
 @pytest.mark.parametrize("everywhere", [False, True], ids=["of a template of the namespace", "of a cluster template"])
 async def test_overrides_of_a_named_template_make_a_derived_one(everywhere: bool) -> None:
     base = template(everywhere=everywhere, **BASE)
-    seen = await look(service(template=NAMED, overrides=OVERRIDES), model(), base)
+    seen = await look(service(template=NAMED, overrides=OVERRIDES), model(), base, secret("of-base"))
     made = seen.manifest("AIMServiceTemplate")
     assert made["metadata"]["name"].startswith(DERIVED)
     assert seen.condition("TemplateReady") == "False/TemplateNotReady"
@@ -273,6 +277,26 @@ async def test_overrides_of_a_named_template_make_a_derived_one(everywhere: bool
     assert labels["aim.eai.amd.com/origin"] == "derived"
     assert labels["app.kubernetes.io/managed-by"] == "aim-engine"
     assert made["metadata"]["ownerReferences"] == [OWNER]
+
+
+@pytest.mark.parametrize(
+    ("everywhere", "secrets", "account"),
+    [
+        pytest.param(True, [{"name": "here"}], None, id="of a cluster template only what the namespace has"),
+        pytest.param(False, [{"name": "here"}, {"name": "elsewhere"}], "robot", id="of the namespace's own everything"),
+    ],
+)
+async def test_a_derived_template_names_no_secret_or_account_of_another_namespace(
+    everywhere: bool, secrets: list[Manifest], account: str | None
+) -> None:
+    pulled = {"imagePullSecrets": [{"name": "here"}, {"name": "elsewhere"}], "serviceAccountName": "robot"}
+    base = template(everywhere=everywhere, **pulled)
+    wanted = service(template=NAMED, overrides={"metric": "throughput"})
+    made = (await look(wanted, model(), base, secret("here"))).manifest("AIMServiceTemplate")
+    assert (made["spec"]["imagePullSecrets"], made["spec"].get("serviceAccountName")) == (secrets, account)
+    robot = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "robot"}}
+    made = (await look(wanted, model(), base, robot)).manifest("AIMServiceTemplate")
+    assert made["spec"]["serviceAccountName"] == "robot"
 
 
 async def test_cores_of_overrides_reach_the_pods_whatever_the_template_says() -> None:
@@ -333,6 +357,33 @@ async def test_a_derived_template_that_exists_is_used_and_left_as_it_is(owner: M
     seen = await look(wanted, model(), template(), derived)
     assert seen.status["resolvedTemplate"]["name"] == name
     assert [made.split()[0] for made in seen.made] == ["AIMTemplateCache"]
+
+
+@pytest.mark.parametrize(
+    ("word", "message"),
+    [
+        pytest.param(None, "Derived template {name} is being created", id="no state yet"),
+        pytest.param("Pending", "Derived template {name} is being created", id="Pending"),
+        pytest.param("Progressing", "Derived template {name} is being created", id="Progressing"),
+        pytest.param("Failed", "AIMServiceTemplate {name} is in failed state", id="Failed"),
+    ],
+)
+async def test_a_derived_template_is_being_created_until_it_is_ready(word: str | None, message: str) -> None:
+    wanted = service(template=NAMED, overrides={"metric": "throughput"})
+    name = (await look(wanted, model(), template())).manifest("AIMServiceTemplate")["metadata"]["name"]
+    seen = await look(wanted, model(), template(), template(word, name, labels={"aim.eai.amd.com/origin": "derived"}))
+    assert seen.condition("TemplateReady") == "False/TemplateNotReady"
+    assert seen.message("TemplateReady") == message.format(name=name)
+
+
+async def test_nothing_is_derived_from_a_derived_template_and_that_is_told() -> None:
+    base = template(labels={"aim.eai.amd.com/origin": "derived"})
+    seen = await look(service(template=NAMED, overrides={"metric": "throughput"}), model(), base)
+    assert (seen.condition("TemplateReady"), seen.word, seen.made) == ("False/TemplateNotReady", "Failed", [])
+    assert seen.message("TemplateReady") == (
+        "AIMServiceTemplate fast was itself derived from another for the overrides of a service; "
+        "make the service anew with that other template, or without overrides"
+    )
 
 
 async def test_derived_templates_are_nobody_elses_choice() -> None:

@@ -8,8 +8,9 @@ from aim_engine.api import names
 from aim_engine.api.artifact import CacheMode
 from aim_engine.api.foreign import InferenceService
 from aim_engine.api.status import AIMStatus
-from aim_engine.api.template import Template
+from aim_engine.api.template import AIMServiceTemplate, Template
 from aim_engine.controllers import kinds
+from aim_engine.controllers.service.pod import usable_here
 from aim_engine.controllers.service.seen import is_ours, owns
 from aim_engine.controllers.service.view import View
 from aim_engine.core import runtime_config, service_cache
@@ -63,14 +64,15 @@ def plan_route(service: Service, view: View) -> Plan:
 
 
 def plan_derived(service: Service, view: View) -> Plan:
-    """A template with the service's overrides, if the one in use is not such a one already."""
+    """A template with the service's overrides."""
     derivation = view.seen.template.derivation
     if derivation is None or derivation.base.spec is None:
         return Plan()
-    if derivation.base.metadata.labels.get(names.LABEL_ORIGIN) == names.ORIGIN_DERIVED:
-        return Plan()
+    base = derivation.base.spec
+    if not isinstance(derivation.base, AIMServiceTemplate):
+        base = usable_here(base, view.seen)
     shared = view.seen.cached.mode in service_cache.SHARED
-    made = service_children.derived_template(service, derivation.name, derivation.base.spec, cached=shared)
+    made = service_children.derived_template(service, derivation.name, base, cached=shared)
     return Plan(create=(made,))
 
 

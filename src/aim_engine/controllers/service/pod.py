@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import msgspec
+
 from aim_engine.api.environment import LocalObjectReference
 from aim_engine.api.model import AIMModel
 from aim_engine.api.service import AIMServiceSpec
-from aim_engine.api.template import AIMServiceTemplate
+from aim_engine.api.template import AIMServiceTemplate, TemplateSpec
 from aim_engine.controllers.service.seen import Seen
 from aim_engine.core import container_resources, inference_env
 from aim_engine.manifests.inference_service import Pod
@@ -49,6 +51,16 @@ def inference_pod(spec: AIMServiceSpec, seen: Seen) -> tuple[Pod | None, tuple[s
         service_account=service_account(levels, seen),
     )
     return pod, env.invalid_arguments
+
+
+def usable_here(spec: TemplateSpec, seen: Seen) -> TemplateSpec:
+    """A cluster template's spec, with only those secrets and that account which the service's namespace has."""
+    account = spec.service_account_name
+    return msgspec.structs.replace(
+        spec,
+        image_pull_secrets=tuple(one for one in spec.image_pull_secrets if seen.has_secret(one.name)),
+        service_account_name=account if account and seen.has_account(account) else None,
+    )
 
 
 def pull_secrets(levels: Sequence[Level], seen: Seen) -> tuple[str, ...]:
