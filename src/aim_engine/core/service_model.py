@@ -102,6 +102,13 @@ def by_weights(custom: InlineModel, namespaced: Sequence[AIMModel]) -> ModelChoi
     return ModelChoice(_component(AIMStatus.PENDING, "CreatingModel", said), creation=Creation(name, custom=custom))
 
 
+def name_taken(creation: Creation) -> ModelChoice:
+    """A model cannot be made because another has its name: somebody changed one that was made for others."""
+    name, wanted = creation.name, creation.image or "these weights"
+    said = f"AIMModel {name} has the name of the model for {wanted}, but is another; undo its changes or delete it"
+    return ModelChoice(_component(AIMStatus.FAILED, "NameConflict", said))
+
+
 def matches(model: AIMModel, custom: InlineModel) -> bool:
     """Whether a model is what a service describes; sizes and further variables do not count."""
     if model.spec is None or model.spec.image != custom.base_image:

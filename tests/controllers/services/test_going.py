@@ -81,6 +81,7 @@ CUSTOM = {
 }
 CUSTOM_MODEL = {"modelSources": CUSTOM["modelSources"], "custom": {"hardware": CUSTOM["hardware"]}}
 REFUSED = {"conditions": [condition("HTTPRouteReady", "False", "RouteConflict")]}
+NAMELESS = {"conditions": [condition("ModelReady", "False", "NameConflict")]}
 FAILED = condition("DownloadJobReady", "False", "JobFailed")
 
 
@@ -98,6 +99,9 @@ def ours(item: Manifest) -> Manifest:
         pytest.param(service(model=BY_IMAGE), model(name="any", everywhere=True), True, id="and in the cluster"),
         pytest.param(service(model={"custom": CUSTOM}), model(name="any", **CUSTOM_MODEL), True, id="its own weights"),
         pytest.param(service(model={"custom": CUSTOM}), model(name="any"), False, id="not other weights"),
+        pytest.param(
+            service(status=NAMELESS), model(name="other"), True, id="any model, if one holds the name it needs"
+        ),
         pytest.param(service(), template(), True, id="a template of its model"),
         pytest.param(service(), template(everywhere=True), True, id="one of the cluster"),
         pytest.param(service(), template(modelName="other"), False, id="not one of another model"),

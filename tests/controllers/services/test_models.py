@@ -203,6 +203,24 @@ async def test_a_custom_model_with_other_hardware_gets_a_name_of_its_own() -> No
     assert beside != plain
 
 
+async def test_a_model_that_holds_the_name_of_the_one_to_be_made_is_named() -> None:
+    seen = await look(service(model={"image": IMAGE}), model(name=OF_IMAGE, image="registry.example/org/aim-tiny:0.2"))
+    assert (seen.condition("ModelReady"), seen.word, seen.made) == ("False/NameConflict", "Failed", [])
+    assert seen.message("ModelReady") == (
+        f"AIMModel {OF_IMAGE} has the name of the model for {IMAGE}, but is another; undo its changes or delete it"
+    )
+
+
+async def test_weights_whose_names_are_all_held_are_told_by_whom() -> None:
+    wanted, holders, name = service(model={"custom": CUSTOM}), list[Manifest](), ""
+    for gpus in (7, 8):
+        name = (await look(wanted, *holders)).manifest("AIMModel")["metadata"]["name"]
+        holders.append(custom_model(name, custom={"hardware": {"gpu": {"requests": gpus}}}))
+    seen = await look(wanted, *holders)
+    assert seen.condition("ModelReady") == "False/NameConflict"
+    assert seen.message("ModelReady").startswith(f"AIMModel {name} has the name of the model for these weights, but is")
+
+
 @pytest.mark.parametrize(
     "image", ["registry.example/tiny:", "registry.example/tiny@sha256", "registry.example/tiny@", ":1.0", " "]
 )

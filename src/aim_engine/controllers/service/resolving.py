@@ -30,12 +30,15 @@ def find_model(service: Service, cluster: Cluster) -> ModelChoice:
         return service_model.by_name(name, namespace, namespaced, cluster.cluster_models.store.get(Key("", name)))
     if wanted.image is not None:
         image = wanted.image.strip()
-        return service_model.by_image(
+        choice = service_model.by_image(
             image, cluster.models_by_image[namespace, image], cluster.cluster_models_by_image[image]
         )
-    if wanted.custom is not None:
-        return service_model.by_weights(wanted.custom, cluster.models.store.in_namespace(namespace))
-    return service_model.nothing_wanted()
+    elif wanted.custom is not None:
+        choice = service_model.by_weights(wanted.custom, cluster.models.store.in_namespace(namespace))
+    else:
+        return service_model.nothing_wanted()
+    made = choice.creation
+    return service_model.name_taken(made) if made and Key(namespace, made.name) in cluster.models.store else choice
 
 
 def find_template(service: Service, model: Model | None, cluster: Cluster) -> TemplateChoice:

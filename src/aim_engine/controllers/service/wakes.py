@@ -30,6 +30,7 @@ class Wakes:
         self.by_model = store.index(models_of)
         self.by_image = store.index(images_of)
         self.without_place = store.index(lambda one: [ANYWHERE] if is_refused_a_place(one) else [])
+        self.without_model = store.index(lambda one: [one.metadata.namespace] if is_refused_a_model(one) else [])
         self.by_label = store.index(lambda one: [(one.metadata.namespace, label_value(one.metadata.name))])
         self.own = owners(kinds.SERVICES)
 
@@ -63,12 +64,13 @@ class Wakes:
             yield from keys(self.by_model[where, template.spec.model_name])
 
     def of_model(self, change: Change[Any]) -> Iterable[Key]:
-        """Who names it, or its image, or describes it."""
+        """Who names it, or its image, or describes it, or waits for a name."""
         where = change.key.namespace or ANYWHERE
         model = change.new or change.old
         yield from keys(self.by_model[where, change.key.name])
         if model and model.spec:
             yield from keys(self.by_image[where, model.spec.image])
+        yield from keys(self.without_model[change.key.namespace])
         if isinstance(model, AIMModel):
             for service in self.cluster.services.store.in_namespace(change.key.namespace):
                 custom = service.spec.model.custom if service.spec else None
@@ -159,6 +161,12 @@ def keys(services: Iterable[AIMService]) -> Iterable[Key]:
 def is_refused_a_place(service: AIMService) -> bool:
     """Whether another service has the path this one asks for."""
     return service.status is not None and any(one.reason == "RouteConflict" for one in service.status.conditions)
+
+
+def is_refused_a_model(service: AIMService) -> bool:
+    """Whether another model has the name of the one this service needs."""
+    conditions = service.status.conditions if service.status else ()
+    return any((one.type, one.reason) == ("ModelReady", "NameConflict") for one in conditions)
 
 
 def templates_of(service: AIMService) -> Iterable[tuple[str | None, str]]:
