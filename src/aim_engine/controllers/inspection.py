@@ -6,10 +6,10 @@ from typing import Final
 
 from aim_engine.api.model import AIMModelSpec, Model
 from aim_engine.controllers.cluster import Cluster
-from aim_engine.core import metadata, models
+from aim_engine.core import metadata, models, problems
 from aim_engine.core.metadata import Malformed
 from aim_engine.core.models import Inspection
-from aim_engine.core.problems import Category, Problem
+from aim_engine.core.problems import Category, Failure, NetworkFault, Problem
 from aim_engine.kube.errors import KubeError, NotFound
 from aim_engine.objects import Key
 from aim_engine.registry import credentials, errors
@@ -20,15 +20,19 @@ FAILED: Final = "MetadataExtractionFailed"
 REASONS: Final = (
     (errors.AccessRefused, Category.UNKNOWN, "ImagePullAuthFailure"),
     (errors.NotFound, Category.UNKNOWN, "ImageNotFound"),
-    (errors.NameNotResolved, Category.INFRASTRUCTURE, "DNSFailure"),
-    (errors.ConnectionRefused, Category.INFRASTRUCTURE, "ConnectionRefused"),
-    (errors.ConnectionLost, Category.INFRASTRUCTURE, "ConnectionReset"),
-    (errors.TimedOut, Category.INFRASTRUCTURE, "NetworkTimeout"),
-    (errors.Unreachable, Category.INFRASTRUCTURE, "NetworkError"),
-    (errors.InsecureConnection, Category.INFRASTRUCTURE, "NetworkError"),
     (errors.InvalidCredentials, Category.INFRASTRUCTURE, "SecretAccessFailed"),
 )
-"""What a failure is called; all others are `MetadataExtractionFailed`. The first that fits counts."""
+"""What an answer is called; all others are `MetadataExtractionFailed`."""
+
+FAULTS: Final = (
+    (errors.NameNotResolved, NetworkFault.NAME_NOT_RESOLVED),
+    (errors.ConnectionRefused, NetworkFault.REFUSED),
+    (errors.ConnectionLost, NetworkFault.RESET),
+    (errors.TimedOut, NetworkFault.TIMED_OUT),
+    (errors.Unreachable, NetworkFault.OTHER),
+    (errors.InsecureConnection, NetworkFault.OTHER),
+)
+"""What the network did if no answer came; the first that fits counts."""
 
 
 async def inspect(model: Model, cluster: Cluster) -> Inspection:
@@ -85,6 +89,10 @@ async def read(wanted: Sequence[str], namespace: str, cluster: Cluster, *, neede
 
 def problem(image: str, error: errors.RegistryError) -> Problem:
     """A failure to read an image as its user reads it."""
+    if fault := next((fault for kind, fault in FAULTS if isinstance(error, kind)), None):
+        subject = error.host if fault is NetworkFault.NAME_NOT_RESOLVED else f"reading {error.host}"
+        told = problems.of_failure(Failure(text=str(error), network=fault, subject=subject))
+        return Problem(told.category, told.reason, f'{told.message} (image "{image}"): {error}')
     said = f'failed to fetch image "{image}": {error}'
     for kind, category, reason in REASONS:
         if isinstance(error, kind):
