@@ -32,7 +32,7 @@ class Scans:
         """Until the next scan."""
         assert source.spec is not None
         last = self._last.get(source.metadata.uid)
-        return last.at + model_sources.interval(source.spec) - now if last else timedelta(0)
+        return last.at + (last.pause or model_sources.interval(source.spec)) - now if last else timedelta(0)
 
     def announce(self, source: AIMClusterModelSource) -> bool:
         """Whether it has been told already that the next scan begins; from now on it has."""

@@ -16,6 +16,7 @@ from aim_engine.core.images import DOCKER_HUB, Image, InvalidImage
 
 _WEB_SITE: Final = "hub.docker.com"
 _USUAL_INTERVAL: Final = timedelta(hours=1)
+_SHORTEST_PAUSE: Final = timedelta(minutes=1)
 
 
 class Wish(msgspec.Struct, frozen=True):
@@ -70,6 +71,8 @@ class Outcome(msgspec.Struct, frozen=True):
     """Repositories that could not be read, each with its cause."""
     unreachable: tuple[str, ...] = ()
     """Hosts that did not answer."""
+    pause: float = 0.0
+    """Seconds for which a registry wants to be left alone."""
 
 
 class Scan(msgspec.Struct, frozen=True):
@@ -78,6 +81,8 @@ class Scan(msgspec.Struct, frozen=True):
     at: datetime
     generation: int
     outcomes: tuple[Outcome, ...]
+    pause: timedelta | None = None
+    """From `at` to the next one, if a registry asked for a pause."""
 
     @property
     def found(self) -> tuple[Found, ...]:
@@ -146,6 +151,20 @@ def _would_take(spec: AIMClusterModelSourceSpec, entry: ModelSourceFilter, image
 def interval(spec: AIMClusterModelSourceSpec) -> timedelta:
     """Time between two scans."""
     return durations.parse(spec.sync_interval or "") or _USUAL_INTERVAL
+
+
+def pause(
+    spec: AIMClusterModelSourceSpec, outcomes: Sequence[Outcome], took: timedelta, before: Scan | None
+) -> timedelta | None:
+    """How soon after its beginning a scan is followed by the next, if a registry wants to be left alone for a while.
+
+    Time after time it is twice as long: a source that wants more than a registry gives would leave nothing for others.
+    """
+    wanted = max((outcome.pause for outcome in outcomes), default=0.0)
+    if not wanted:
+        return None
+    least = before.pause * 2 if before and before.pause else _SHORTEST_PAUSE
+    return min(max(took + timedelta(seconds=wanted), least), interval(spec))
 
 
 def limit(spec: AIMClusterModelSourceSpec) -> int:

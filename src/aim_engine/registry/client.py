@@ -116,6 +116,10 @@ class Registry:
             return await self._listings.docker_hub(namespace)
         return await _first_let_in(tokens, lambda token: self._listings.github_packages(namespace, token))
 
+    def is_mirrored(self, registry: str) -> bool:
+        """Whether another place is read instead."""
+        return _registry(registry) in self._mirrors
+
     def _credentials(self, place: Endpoint, keychain: Keychain, path: str) -> Sequence[Credential | None]:
         """Who may ask, in order: the keychain's, else our own, else anonymous."""
         found = endpoint.credentials_for(place, keychain, path) or endpoint.credentials_for(place, self._own, path)
