@@ -134,6 +134,15 @@ async def test_three_who_ask_for_no_class_share_one_download(kinds: tuple[str, .
     assert [one.spec.source_uri for one in made(world) if one.spec] == [SOURCES[0]]
 
 
+async def test_a_class_that_only_the_config_names_parts_nobody() -> None:
+    world = world_of([Wish("cache", "small", "", own_variables=False), Wish("Shared", "pair", "", own_variables=False)])
+    storage = {"storage": {"defaultStorageClassName": "nfs"}}
+    world.put({**GROUP, "kind": "AIMRuntimeConfig", "metadata": {"name": "default"}, "spec": storage})
+    await world.settle(TEMPLATE_CACHES, "asker-0")
+    await until_nothing_changes(world, ["asker-1"])
+    assert sorted(one.spec.source_uri for one in made(world) if one.spec) == [*TEMPLATES["pair"]]
+
+
 @settings(max_examples=40, deadline=None)
 @given(data=st.data())
 async def test_caches_that_race_for_an_owned_download_promote_it_once_and_make_no_other(data: st.DataObject) -> None:

@@ -90,6 +90,40 @@ async def test_a_source_is_taken_from_what_is_there(objects: Any, spec: Any, tak
     assert bool(look.made) is (taken is None)
 
 
+def config(name: str = "default", storage_class: str = "nfs") -> dict[str, Any]:
+    spec = {"storage": {"defaultStorageClassName": storage_class}}
+    return {**GROUP, "kind": "AIMRuntimeConfig", "metadata": {"name": name}, "spec": spec}
+
+
+@pytest.mark.parametrize(
+    ("item", "spec", "is_taken"),
+    [
+        pytest.param(download("a"), {}, True, id="of the same config"),
+        pytest.param(download("a", runtimeConfigName="default"), {}, True, id="of the same config, by its name"),
+        pytest.param(download("a", kind="AIMModelCache"), {}, True, id="an AIMModelCache as well"),
+        pytest.param(download("a", runtimeConfigName="other"), {}, False, id="of another config"),
+        pytest.param(download("a", storageClassName="ceph"), {}, False, id="not if it says another class"),
+        pytest.param(
+            download("a", storageClassName="nfs", runtimeConfigName="other"), {}, True, id="by the class it says itself"
+        ),
+        pytest.param(download("a"), {"storageClassName": "ceph"}, False, id="not if the cache asks for another class"),
+        pytest.param(download("a"), {"runtimeConfigName": "other"}, False, id="not if the cache has another config"),
+    ],
+)
+async def test_a_download_that_names_no_class_has_that_of_its_config(item: Any, spec: Any, is_taken: bool) -> None:
+    asks = cache(**{"storageClassName": "nfs", **spec})
+    look = await World(template(), config(), config("other", "nfs"), asks, item).look(TEMPLATE_CACHES, "my-cache")
+    assert held(look) == (["a"] if is_taken else [])
+
+
+async def test_a_download_stays_with_its_cache_when_the_config_turns_to_another_class() -> None:
+    world = World(template(), config(), cache(storageClassName="nfs"), download("a"))
+    await world.settle(TEMPLATE_CACHES, "my-cache")
+    world.put(config(storage_class="ceph"))
+    look = await world.look(TEMPLATE_CACHES, "my-cache")
+    assert (held(look), look.made) == (["a"], [])
+
+
 @pytest.mark.parametrize(
     ("spec", "name"),
     [

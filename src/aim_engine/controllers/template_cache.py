@@ -77,7 +77,9 @@ def downloads(namespace: str, cluster: Cluster) -> Sequence[DownloadObject]:
 
 def observe(cache: Cache, seen: Seen, _: datetime) -> View:
     wanted = template_caches.sources(cache, seen.template)
-    matches = template_caches.matches(cache, wanted, seen.downloads)
+    storage = seen.config.spec.storage
+    default_class = (storage.default_storage_class_name if storage else None) or ""
+    matches = template_caches.matches(cache, wanted, seen.downloads, default_class)
     artifacts = template_caches.artifacts_component(matches)
     return View(
         config=seen.config.spec,

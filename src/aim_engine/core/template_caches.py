@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from aim_engine.api import names, reasons
-from aim_engine.api.artifact import AIMArtifact, CacheMode, DownloadObject
+from aim_engine.api.artifact import AIMArtifact, AIMArtifactSpec, CacheMode, DownloadObject
 from aim_engine.api.sources import ModelSource
 from aim_engine.api.status import AIMStatus
 from aim_engine.api.template import Template
@@ -55,10 +55,19 @@ def sources(cache: Cache, template: Template | None) -> tuple[ModelSource, ...]:
     return cache.spec.model_sources or (template.status.model_sources if template and template.status else ())
 
 
-def matches(cache: Cache, wanted: Sequence[ModelSource], candidates: Sequence[DownloadObject]) -> tuple[Match, ...]:
-    """For each source the best download object of the namespace that this cache may use."""
-    usable = [one for one in candidates if one.metadata.deletion_timestamp is None and may_use(cache, one)]
-    return tuple(Match(index, source, _best(cache, source, usable)) for index, source in enumerate(wanted))
+def matches(
+    cache: Cache, wanted: Sequence[ModelSource], candidates: Sequence[DownloadObject], default_class: str
+) -> tuple[Match, ...]:
+    """For each source the best download object of the namespace that this cache may use.
+
+    `default_class` is the storage class of the cache's runtime config.
+    """
+    usable = [
+        one
+        for one in candidates
+        if one.metadata.deletion_timestamp is None and may_use(cache, one) and _has_class(cache, one, default_class)
+    ]
+    return tuple(Match(index, source, _best(source, usable)) for index, source in enumerate(wanted))
 
 
 def may_use(cache: Cache, one: DownloadObject) -> bool:
@@ -73,15 +82,25 @@ def is_own(cache: Cache, one: DownloadObject) -> bool:
     return one.metadata.labels.get(names.LABEL_TEMPLATE_CACHE_NAME) == label_value(cache.metadata.name)
 
 
-def _best(cache: Cache, source: ModelSource, usable: Sequence[DownloadObject]) -> DownloadObject | None:
-    wanted_class = cache.spec.storage_class_name or ""
-    fitting = [
-        one
-        for one in usable
-        if one.spec
-        and one.spec.source_uri == source.source_uri
-        and (not wanted_class or wanted_class == one.spec.storage_class_name)
-    ]
+def _has_class(cache: Cache, one: DownloadObject, default_class: str) -> bool:
+    """Whether a download object is on the class that a cache asks for, if it does.
+
+    One that names none is on the default class of its config, if that is the cache's too. What the cache holds already
+    it keeps: volumes stay when a config turns to another class.
+    """
+    asked, said = cache.spec.storage_class_name, one.spec.storage_class_name if one.spec else None
+    if not asked or said:
+        return not asked or said == asked
+    is_held = any(entry.uid == one.metadata.uid for entry in cache.status.artifacts.values())
+    return is_held or (asked == default_class and _config_name(one.spec) == _config_name(cache.spec))
+
+
+def _config_name(spec: AIMTemplateCacheSpec | AIMArtifactSpec | None) -> str:
+    return (spec.runtime_config_name if spec else None) or names.DEFAULT_RUNTIME_CONFIG
+
+
+def _best(source: ModelSource, usable: Sequence[DownloadObject]) -> DownloadObject | None:
+    fitting = [one for one in usable if one.spec and one.spec.source_uri == source.source_uri]
     return max(fitting, key=_preference, default=None)
 
 
