@@ -13,6 +13,7 @@ from aim_engine.api.template import AIMServiceTemplate, AIMServiceTemplateSpec, 
 from aim_engine.core import container_resources, hardware, merge
 from aim_engine.core.derived_name import label_value
 from aim_engine.core.service import Service
+from aim_engine.manifests.template_cache import ANNOTATION_STORAGE_CLASS
 from aim_engine.objects import Manifest
 
 
@@ -23,6 +24,22 @@ def _object(kind: str, name: str, service: Service, labels: dict[str, str], spec
         "metadata": {"name": name, "namespace": service.metadata.namespace, "labels": labels},
         "spec": {field: value for field, value in spec.items() if value not in (None, "", (), [], {})},
     }
+
+
+def _annotated(made: Manifest, annotations: dict[str, str]) -> Manifest:
+    return {**made, "metadata": {**made["metadata"], "annotations": annotations}} if annotations else made
+
+
+def _headroom(spec: AIMServiceSpec) -> dict[str, str]:
+    """The annotation for the headroom that a service asks for; nothing if it leaves that to the runtime config."""
+    percent = spec.storage.pvc_headroom_percent if spec.storage else None
+    return {} if percent is None else {names.ANNOTATION_HEADROOM: str(percent)}
+
+
+def _storage(spec: AIMServiceSpec) -> dict[str, str]:
+    """The annotations for all that a service asks of the storage of a cache which its template makes."""
+    storage_class = spec.storage.default_storage_class_name if spec.storage else None
+    return {**({ANNOTATION_STORAGE_CLASS: storage_class} if storage_class else {}), **_headroom(spec)}
 
 
 def _shared(spec: AIMServiceSpec) -> dict[str, Any]:
@@ -77,7 +94,7 @@ def derived_template(service: Service, name: str, base: TemplateSpec, *, cached:
         env = msgspec.to_builtins(download_env(service, base)) if spec.env else wanted.get("caching", {}).get("env")
         wanted["caching"] = {"enabled": True, **({"env": env} if env else {})}
     labels = {names.LABEL_MANAGED_BY: "aim-engine", names.LABEL_ORIGIN: names.ORIGIN_DERIVED}
-    return _object("AIMServiceTemplate", name, service, labels, wanted)
+    return _annotated(_object("AIMServiceTemplate", name, service, labels, wanted), _storage(spec) if cached else {})
 
 
 def _with_cores(
@@ -113,9 +130,4 @@ def template_cache(service: Service, name: str, template: Template, mode: CacheM
         "env": msgspec.to_builtins(download_env(service, template.spec)),
     }
     labels = {names.LABEL_SERVICE: label_value(service.metadata.name) or "unnamed"}
-    made = _object("AIMTemplateCache", name, service, labels, wanted)
-    headroom = spec.storage.pvc_headroom_percent if spec.storage else None
-    if headroom is None:
-        return made
-    annotations = {names.ANNOTATION_HEADROOM: str(headroom)}
-    return {**made, "metadata": {**made["metadata"], "annotations": annotations}}
+    return _annotated(_object("AIMTemplateCache", name, service, labels, wanted), _headroom(spec))

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 from tests.controllers.services.cast import (
     OWNER,
@@ -18,6 +19,8 @@ from tests.controllers.services.cast import (
     template,
 )
 
+from aim_engine.api.template import AIMServiceTemplate
+from aim_engine.manifests import template_cache
 from aim_engine.objects import Manifest
 
 NAMED = {"name": "fast"}
@@ -328,6 +331,23 @@ async def test_a_derived_template_takes_from_the_service_what_the_service_says()
     made = (await look(wanted, model(), template(**BASE))).manifest("AIMServiceTemplate")
     assert made["spec"]["caching"] == {"enabled": True, "env": [*BASE["env"], token]}, "its downloads need it as well"
     assert made["spec"]["env"] == BASE["env"], "its pods have it from the service"
+
+
+async def test_the_cache_of_a_derived_template_is_on_the_storage_that_the_service_asks_for() -> None:
+    storage = {"defaultStorageClassName": "ssd", "pvcHeadroomPercent": 0}
+    wanted = service(template=NAMED, overrides={"metric": "throughput"}, caching={"mode": "Shared"}, storage=storage)
+    derived = (await look(wanted, model(), template())).manifest("AIMServiceTemplate")
+    made = template_cache.of_template(msgspec.convert(derived, AIMServiceTemplate))
+    assert made["spec"]["storageClassName"] == "ssd"
+    assert made["metadata"]["annotations"] == {"aim.eai.amd.com/pvc-headroom-percent": "0"}
+
+
+async def test_a_derived_template_says_nothing_of_storage_without_being_asked() -> None:
+    derived = {"template": NAMED, "overrides": {"metric": "throughput"}}
+    shared = await look(service(**derived, caching={"mode": "Shared"}), model(), template())
+    assert "annotations" not in shared.manifest("AIMServiceTemplate")["metadata"], "the runtime config decides"
+    own = await look(service(**derived, storage={"pvcHeadroomPercent": 5}), model(), template())
+    assert "annotations" not in own.manifest("AIMServiceTemplate")["metadata"], "the service makes its cache itself"
 
 
 @pytest.mark.parametrize(
