@@ -43,6 +43,26 @@ def test_progress_stays_below_one_hundred_while_the_expected_size_is_too_small(
     assert max(percentages[:-1]) == 99 and percentages[-1] == 100
 
 
+def test_a_download_shorter_than_the_interval_shows_where_it_began(
+    hub: Hub, hub_volume: Volume, api_server: ApiServer
+) -> None:
+    hub_volume.environment |= {"PROGRESS_INTERVAL": "60", "EXPECTED_SIZE_BYTES": str(3 * MIB)}
+    outcome = hub_volume.run(hub.add("org/name", FILES))
+    assert outcome.code == 0, outcome.log
+    assert "Progress: 0% (" in outcome.err
+    assert [progress["percentage"] for progress in api_server.statuses("progress")] == [0, 100]
+
+
+def test_a_new_pod_takes_back_the_hundred_of_the_last_one_and_begins_with_what_is_there(
+    hub: Hub, hub_volume: Volume, api_server: ApiServer
+) -> None:
+    hub_volume.environment |= {"PROGRESS_INTERVAL": "60", "EXPECTED_SIZE_BYTES": str(4 * MIB)}
+    assert hub_volume.run(hub.add("org/name", FILES)).code == 0
+    hub.rules(private=["org/name"])
+    assert hub_volume.run("hf://org/name").code == 12
+    assert [progress["percentage"] for progress in api_server.statuses("progress")] == [0, 100, 75]
+
+
 def test_without_an_expected_size_the_source_tells_it(hub: Hub, hub_volume: Volume, api_server: ApiServer) -> None:
     outcome = hub_volume.run(hub.add("org/name", FILES))
     assert outcome.code == 0, outcome.log

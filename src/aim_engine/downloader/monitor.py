@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from aim_engine.downloader import speech
 from aim_engine.downloader.failures import Stalled
-from aim_engine.downloader.gauge import Gauge
+from aim_engine.downloader.gauge import Gauge, measured
 from aim_engine.downloader.reports import Report
 from aim_engine.downloader.settings import Settings
 
@@ -24,7 +24,7 @@ class Monitor:
     settings: Settings
     report: Report
     beat: Callable[[], None]
-    """Called at every look, to show other machines that we are at work."""
+    """Called whenever progress is told, to show other machines that we are at work."""
     _most: int = -1
     _activity: int = -1
     _grown_at: float = field(default_factory=time.monotonic)
@@ -35,11 +35,22 @@ class Monitor:
         """The expected size: what the environment says, else what the source says."""
         return self.settings.expected_bytes or self.gauge.total or None
 
+    @property
+    def size(self) -> int:
+        """The source's bytes on the volume; as long as none were counted, all bytes of a directory of its own."""
+        counted = self.gauge.total or not self.settings.dedicated
+        return self.gauge.on_volume if counted else measured(self.settings.target)
+
+    def start(self) -> None:
+        """Say that the watch begins and how far the download is already."""
+        self.report.started(self.expected, self.settings)
+        self._tell()
+
     def follow(self, process: "subprocess.Popen[bytes]") -> int:
         """Wait for the end of a process and return its exit code; raise Stalled after killing it."""
-        self.report.started(self.expected, self.settings)
         pause = min(self.settings.interval_seconds, self.settings.stall_seconds / TICKS_PER_TIMEOUT)
         try:
+            self.start()
             while True:
                 try:
                     return process.wait(timeout=pause)
@@ -49,21 +60,24 @@ class Monitor:
             kill(process)
             if process.stdin:
                 process.stdin.close()
-            self.report.ended(self.gauge.on_volume)
+            self.report.ended(self.size)
 
     def _look(self, process: "subprocess.Popen[bytes]") -> None:
         now, size, activity = time.monotonic(), self.gauge.on_volume, self.gauge.activity
         if size > self._most or activity != self._activity:
             self._most, self._activity, self._grown_at = max(size, self._most), activity, now
         if now - self._told_at >= self.settings.interval_seconds:
-            self._told_at = now
-            self.beat()
-            self.report.progress(size, self.expected)
+            self._tell()
         idle = now - self._grown_at
         if idle >= self.settings.stall_seconds:
             speech.warn(f"Download stalled for {idle:.0f}s, killing")
             kill(process)
             raise Stalled(f"Download stalled: no byte arrived for {idle:.0f} s")
+
+    def _tell(self) -> None:
+        self._told_at = time.monotonic()
+        self.beat()
+        self.report.progress(self.size, self.expected)
 
 
 def kill(process: "subprocess.Popen[bytes]") -> None:
