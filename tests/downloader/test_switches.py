@@ -1,5 +1,8 @@
 """The switches for tests and simulations."""
 
+import subprocess
+import sys
+
 import pytest
 from tests.downloader.stage import ApiServer, Volume
 
@@ -77,8 +80,22 @@ def test_the_failure_switch_fails_at_once(volume: Volume) -> None:
     assert volume.files() == {}
 
 
+def test_the_failure_switch_lets_the_monitor_start_first(volume: Volume) -> None:
+    words = [sys.executable, "-m", "aim_engine.downloader", "hf://org/name"]
+    environment = {**volume.environment, "AIM_DEBUG_CAUSE_FAILURE": "yes"}
+    log = subprocess.run(words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True).stdout
+    started, notice = log.find("Progress monitor started"), log.find("AIM_DEBUG_CAUSE_FAILURE is set")
+    assert 0 <= started < notice, log
+
+
 def test_the_hang_switch_hangs_until_stall_detection_ends_it(volume: Volume) -> None:
     outcome = volume.run("hf://org/name", AIM_DEBUG_CAUSE_HANG="1", STALL_TIMEOUT="0.5")
     assert outcome.code == 137
     assert "Download stalled for" in outcome.err
     assert volume.files() == {}
+
+
+def test_the_hang_switch_comes_before_the_failure_switch(volume: Volume) -> None:
+    outcome = volume.run("hf://org/name", AIM_DEBUG_CAUSE_HANG="1", AIM_DEBUG_CAUSE_FAILURE="1", STALL_TIMEOUT="0.5")
+    assert outcome.code == 137, outcome.log
+    assert "AIM_DEBUG_CAUSE_FAILURE" not in outcome.log

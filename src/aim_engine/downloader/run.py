@@ -47,7 +47,8 @@ class Download:
     def run(self) -> None:
         """Do everything, in the order of the container's entrypoint; raise what went wrong."""
         debug = self.settings.debug
-        if debug.fail:
+        if debug.fail and not debug.hang:
+            Monitor(Gauge(), self.settings, self.report, self._lock.beat).start()
             self.report.say("AIM_DEBUG_CAUSE_FAILURE is set: failing at once")
             raise Failure("Failed because AIM_DEBUG_CAUSE_FAILURE asks for it")
         if not debug.simulate and not debug.hang:
