@@ -44,11 +44,28 @@ def test_download_and_verification_can_be_run_apart(hub: Hub, hub_volume: Volume
     outcome = script(hub_volume, "hf-download.sh", uri, str(hub_volume.path))
     assert outcome.code == 0, outcome.log
     assert "SUCCESS: HTTP (attempt 1/1)" in outcome.out and "Verifying" not in outcome.out
-    assert script(hub_volume, "hf-verify.sh", uri, str(hub_volume.path)).code == 0
+    verified = script(hub_volume, "hf-verify.sh", uri, str(hub_volume.path))
+    assert verified.code == 0, verified.log
+    assert re.search(r"Download complete and verified\nSize of HF_HOME: \d+(\.\d)? \w+\n$", verified.out)
     (hub_volume.path / "model.safetensors").write_bytes(bytes(700_000))
     damaged = script(hub_volume, "hf-verify.sh", uri, str(hub_volume.path))
     assert damaged.code == 65
     assert "Checksum mismatch: model.safetensors" in damaged.err
+
+
+@pytest.mark.parametrize(
+    ("variables", "code", "line"),
+    [
+        ({}, 0, "[SIMULATE] Verification PASSED"),
+        ({"AIM_DEBUG_VERIFY_FAIL": "1"}, 1, "[SIMULATE] Verification FAILED"),
+    ],
+    ids=["passes", "fails"],
+)
+def test_a_simulated_verification_asks_no_hub(volume: Volume, variables: dict[str, str], code: int, line: str) -> None:
+    variables = {"AIM_DEBUG_SIMULATE_HF_DOWNLOAD": "1", "HF_ENDPOINT": "http://127.0.0.1:9", **variables}
+    outcome = script(volume, "hf-verify.sh", "hf://org/name", str(volume.path), **variables)
+    assert outcome.code == code, outcome.log
+    assert line in outcome.log
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,7 @@ from aim_engine.downloader.failures import Failure, Interrupted, UsageError
 from aim_engine.downloader.gauge import measured
 from aim_engine.downloader.hub import Repository
 from aim_engine.downloader.reports import PodReport
-from aim_engine.downloader.run import VERIFYING, Download, catch_signals
-from aim_engine.downloader.verify import verify
+from aim_engine.downloader.run import Download, catch_signals
 
 USAGE = "Error: say what to download: hf://<organisation>/<name> or s3://<bucket>/<prefix>"
 
@@ -47,10 +46,8 @@ def hub_download(words: Sequence[str]) -> None:
 def hub_verify(words: Sequence[str]) -> None:
     """`/hf-verify.sh <uri> <target>`: only the comparison with the hub's checksums."""
     uri, target = _two(words)
-    speech.say(VERIFYING)
-    held = Repository(attempt.repository_of(uri)).manifest()
-    verify(attempt.volume_for(uri, target, held.revision), held)
-    speech.say("Download complete and verified")
+    wish = replace(environment.read(os.environ), target=target)
+    Download(uri, wish, PodReport.of(wish)).verify_hub()
 
 
 def monitor(words: Sequence[str]) -> None:

@@ -66,6 +66,8 @@ class Download:
             self.fetch_hub()
             self._report_fetched()
             self.verify_hub()
+            if not debug.simulate_hub:
+                self._clean()
         else:
             self._watched(self.uri, {})
             self._report_fetched()
@@ -177,17 +179,15 @@ class Download:
             self.report.say(f"Cleaned {dropped} incomplete file(s)")
 
     def verify_hub(self) -> None:
-        """Compare every file with the hub's checksums and leave a clean volume."""
+        """Compare every file with the hub's checksums: those of the attempt's moment, or without an attempt today's."""
         self.report.say(VERIFYING)
         if self.settings.debug.simulate_hub:
             if self.settings.debug.verify_fails:
                 raise Failure("[SIMULATE] Verification FAILED")
             self.report.say("[SIMULATE] Verification PASSED")
             return
-        assert self._manifest is not None, "an attempt that succeeds leaves its manifest"
-        volume = attempt.volume_for(self.uri, self.settings.target, self._manifest.revision)
-        verify(volume, self._manifest, self._verified)
-        self._clean()
+        held = self._manifest or hub.Repository(attempt.repository_of(self.uri)).manifest()
+        verify(attempt.volume_for(self.uri, self.settings.target, held.revision), held, self._verified)
         self.report.say("Download complete and verified")
         self.report.say(f"Size of HF_HOME: {readable(measured(Path(os.environ.get('HF_HOME', '/tmp/.hf'))))}")
 
