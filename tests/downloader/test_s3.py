@@ -149,6 +149,16 @@ def test_the_check_size_program_tells_a_missing_bucket(s3_volume: Volume) -> Non
     assert outcome.out == ""
 
 
+def test_the_monitor_alone_asks_the_store_what_to_expect(objects: Objects, s3_volume: Volume) -> None:
+    uri = objects.add("models", OBJECTS)
+    process = s3_volume.start("progress-monitor", uri, str(s3_volume.path))
+    assert process.stderr
+    first = process.stderr.readline()
+    process.terminate()
+    ended(process)
+    assert f"Progress monitor started: expected={sum(map(len, OBJECTS.values()))} bytes" in first
+
+
 def test_an_object_that_was_interrupted_goes_on_where_it_stopped(
     objects: Objects, s3_volume: Volume, s3_address: str
 ) -> None:

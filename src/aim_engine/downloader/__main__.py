@@ -7,11 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from aim_engine.downloader import attempt, size, speech
 from aim_engine.downloader import settings as environment
+from aim_engine.downloader import size, speech
 from aim_engine.downloader.failures import Failure, Interrupted, UsageError
 from aim_engine.downloader.gauge import measured
-from aim_engine.downloader.hub import Repository
 from aim_engine.downloader.reports import PodReport
 from aim_engine.downloader.run import Download, catch_signals
 
@@ -101,7 +100,7 @@ def _two(words: Sequence[str]) -> tuple[str, Path]:
 
 def _size_of(uri: str) -> int | None:
     try:
-        return Repository(attempt.repository_of(uri)).size() if uri.startswith("hf://") else None
+        return size.of(uri)
     except Failure:
         return None
 

@@ -22,9 +22,16 @@ def print_size(uri: str) -> None:
     say(json.dumps({"url": uri, "sizeBytes": size}, separators=(",", ":")))
 
 
+def of(uri: str) -> int:
+    """Ask the source how many bytes it holds."""
+    if uri.startswith("hf://"):
+        return Repository(repository_of(uri)).size()
+    return Bucket(Place.of(uri), os.environ).size()
+
+
 def _hub_size(uri: str) -> int:
     try:
-        return Repository(repository_of(uri)).size()
+        return of(uri)
     except Failure as failure:
         explain(repository_of(uri), failure)
         raise Failure(f"Error: Failed to get size for {uri}") from failure
@@ -32,7 +39,7 @@ def _hub_size(uri: str) -> int:
 
 def _bucket_size(uri: str) -> int:
     try:
-        return Bucket(Place.of(uri), os.environ).size()
+        return of(uri)
     except Failure as failure:
         warn(str(failure))
         raise Failure(f"Error: s3cmd failed for {uri}") from failure
