@@ -176,3 +176,29 @@ def test_an_object_that_was_interrupted_goes_on_where_it_stopped(
         assert way.carried <= sum(map(len, OBJECTS.values())) - arrived + headers_and_listing
     assert s3_volume.files() == OBJECTS
     assert s3_volume.leftovers() == []
+
+
+def test_what_an_earlier_pod_fetched_goes_if_the_source_no_longer_has_it_and_what_others_left_stays(
+    objects: Objects, s3_volume: Volume, s3_address: str
+) -> None:
+    uri = objects.add("models", {**OBJECTS, "old/weights": b"old", "tokenizer": b"a file"})
+    small = ["config.json", "old/weights", "tokenizer"]
+    with slow_way(s3_address, 2 * MIB) as way:
+        process = s3_volume.start(uri, AWS_ENDPOINT_URL=way.address)
+        until(lambda: finished(s3_volume).issuperset(small))
+        process.terminate()
+        assert ended(process).code == 143
+    (s3_volume.path / "notes.txt").write_text("mine")
+    for key in ("models/old/weights", "models/tokenizer"):
+        objects.client.delete_object(Bucket=objects.name, Key=key)
+    objects.add("models", {"tokenizer/vocabulary": b"a directory"})
+    outcome = s3_volume.run(uri)
+    assert outcome.code == 0, outcome.log
+    assert s3_volume.files() == {**OBJECTS, "tokenizer/vocabulary": b"a directory", "notes.txt": b"mine"}
+    assert s3_volume.leftovers() == []
+
+
+def finished(volume: Volume) -> set[str]:
+    """The objects that a download keeps in mind as whole, until it ends well."""
+    kept = volume.path / ".aim-download" / "finished"
+    return {line.split(" ", 2)[2] for line in kept.read_text().splitlines()} if kept.exists() else set()

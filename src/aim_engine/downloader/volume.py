@@ -140,7 +140,7 @@ class BucketKeeper:
         self._list().pop(path, None)
 
     def remembered(self) -> Iterable[str]:
-        return ()
+        return tuple(self._list())
 
     def tidy(self) -> None:
         for location in self.staging.glob("*"):
@@ -212,7 +212,8 @@ class Volume:
         """Remove what was fetched or simulated here before and is no longer part of the source."""
         present = {file.path for file in manifest.files}
         for path in {*self.keeper.remembered(), SIMULATED} - present:
-            (self.target / path).unlink(missing_ok=True)
+            if not (self.target / path).is_dir():  # what was a file may have become a directory of the source
+                (self.target / path).unlink(missing_ok=True)
             self.keeper.forget(path)
             prune((self.target / path).parent, self.target)
 
