@@ -222,29 +222,30 @@ def carry(source: socket.socket, sink: socket.socket, carried: Callable[[int], N
     """Carry bytes one way until the source ends."""
     with contextlib.suppress(OSError):
         while block := source.recv(16 * 1024):
-            sink.sendall(block)
             carried(len(block))
+            sink.sendall(block)
         sink.shutdown(socket.SHUT_WR)
 
 
 @dataclass
 class Way:
-    """A way to a server that carries only so many bytes a second, and counts them."""
+    """A way to a server that carries only so many bytes a second, rests before each answer, and counts the bytes."""
 
     address: str
     rate: int
+    rest: float
     carried: int = 0
 
     def count(self, length: int) -> None:
         self.carried += length
-        time.sleep(length / self.rate)
+        time.sleep(self.rest + length / self.rate)
 
 
 @contextlib.contextmanager
-def slow_way(address: str, rate: int) -> Iterator[Way]:
+def slow_way(address: str, rate: int, rest: float = 0.0) -> Iterator[Way]:
     """Put a slow way in front of a server."""
     listener = socket.create_server(("127.0.0.1", 0))
-    way = Way(f"http://127.0.0.1:{listener.getsockname()[1]}", rate)
+    way = Way(f"http://127.0.0.1:{listener.getsockname()[1]}", rate, rest)
     open_ends: list[socket.socket] = [listener]
 
     def accept() -> None:

@@ -51,6 +51,18 @@ def test_an_object_that_was_uploaded_in_parts_is_compared_by_its_parts(objects: 
     assert s3_volume.files() == {"model.safetensors": b"".join(parts)}
 
 
+def test_asking_for_the_parts_of_many_objects_is_no_stall(
+    objects: Objects, s3_volume: Volume, s3_address: str
+) -> None:
+    """One page lists them all, and then each costs a question of its own."""
+    for number in range(8):
+        objects.add_in_parts(f"big/{number}", [b"one part"])
+    with slow_way(s3_address, 100 * MIB, rest=0.8) as way:
+        outcome = s3_volume.run(f"s3://{objects.name}/big", AWS_ENDPOINT_URL=way.address, STALL_TIMEOUT="5")
+    assert outcome.code == 0, outcome.log
+    assert s3_volume.files() == {str(number): b"one part" for number in range(8)}
+
+
 def test_progress_has_no_protocol(objects: Objects, s3_volume: Volume, api_server: ApiServer) -> None:
     assert s3_volume.run(objects.add("models", OBJECTS), AIM_DOWNLOADER_PROTOCOL="XET,HTTP").code == 0
     assert api_server.statuses("download") == []

@@ -60,6 +60,7 @@ class Bucket:
     place: Place
     environment: Mapping[str, str]
     tick: Callable[[], None] = lambda: None
+    """Called with every answer and every object, which may cost a question of its own, to say that this is no stall."""
 
     @cached_property
     def client(self) -> Any:
@@ -89,6 +90,7 @@ class Bucket:
         """List every object below the prefix; a key that ends in a slash is a directory and no file."""
         found: list[RemoteFile] = []
         for entry in self._entries():
+            self.tick()
             path = entry["Key"].removeprefix(self.place.prefix)
             if path and not path.endswith("/"):
                 etag = entry["ETag"].strip('"')
