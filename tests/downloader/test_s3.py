@@ -51,9 +51,7 @@ def test_an_object_that_was_uploaded_in_parts_is_compared_by_its_parts(objects: 
     assert s3_volume.files() == {"model.safetensors": b"".join(parts)}
 
 
-def test_asking_for_the_parts_of_many_objects_is_no_stall(
-    objects: Objects, s3_volume: Volume, s3_address: str
-) -> None:
+def test_asking_for_the_parts_of_many_objects_is_no_stall(objects: Objects, s3_volume: Volume, s3_address: str) -> None:
     """One page lists them all, and then each costs a question of its own."""
     for number in range(8):
         objects.add_in_parts(f"big/{number}", [b"one part"])

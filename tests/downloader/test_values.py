@@ -1,7 +1,11 @@
 """The parts that take values: masking, settings, journals, checksums, places, the lock."""
 
+import errno
+import fcntl
 import hashlib
 import itertools
+import os
+import socket
 import threading
 from pathlib import Path
 
@@ -181,13 +185,24 @@ def test_a_budget_lets_threads_wait_for_memory() -> None:
     assert order == ["first", "second"]
 
 
-def other_machine(path: Path, beats: int) -> None:
-    path.write_text(f"another-pod:1 {beats:016d}")
+def other_process(path: Path, beats: int, owner: str = "another-pod:1") -> None:
+    path.touch()
+    with path.open("r+") as content:  # in place, as the program does it
+        content.write(f"{owner} {beats:016d}")
+
+
+def without_locks(monkeypatch: pytest.MonkeyPatch, answer: int) -> None:
+    """Let the file system answer as one that has no locks."""
+
+    def refuse(*_: object) -> None:
+        raise OSError(answer, os.strerror(answer))
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
 
 
 def test_a_lock_that_a_dead_machine_left_is_taken_after_a_look(tmp_path: Path) -> None:
     mine = lock.DirectoryLock(tmp_path, beat_seconds=0.02)
-    other_machine(mine.path, 7)
+    other_process(mine.path, 7)
     told: list[str] = []
     mine.acquire(told.append)
     assert told == []
@@ -196,13 +211,34 @@ def test_a_lock_that_a_dead_machine_left_is_taken_after_a_look(tmp_path: Path) -
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_machine_that_still_counts_is_waited_for_although_its_lock_is_not_seen(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("answer", [errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS], ids=errno.errorcode.get)
+def test_a_volume_without_locks_is_taken_and_given_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: int
 ) -> None:
-    """A file system whose locks do not reach other machines: the other pod's counter grows without a lock."""
+    without_locks(monkeypatch, answer)
+    mine = lock.DirectoryLock(tmp_path)
+    mine.acquire(pytest.fail)
+    assert mine.path.read_text().startswith(f"{mine.owner} ")
+    mine.release()
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("owner", "locks"),
+    [
+        pytest.param("another-pod:1", True, id="whose lock does not reach this machine"),
+        pytest.param("another-pod:1", False, id="on another machine, on a volume without locks"),
+        pytest.param(f"{socket.gethostname()}:1", False, id="on this machine, on a volume without locks"),
+    ],
+)
+def test_a_process_that_still_counts_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, owner: str, locks: bool
+) -> None:
+    if not locks:
+        without_locks(monkeypatch, errno.ENOLCK)
     mine = lock.DirectoryLock(tmp_path, beat_seconds=0.1)
     monkeypatch.setattr(lock, "POLL_SECONDS", 0.01)
-    other_machine(mine.path, 1)
+    other_process(mine.path, 1, owner)
     told: list[str] = []
     gone = threading.Event()
 
@@ -211,19 +247,20 @@ def test_a_machine_that_still_counts_is_waited_for_although_its_lock_is_not_seen
             if gone.wait(0.02):
                 mine.path.unlink()
                 return
-            other_machine(mine.path, beats)
+            other_process(mine.path, beats, owner)
 
     other = threading.Thread(target=count)
     other.start()
     mine_too = threading.Thread(target=mine.acquire, args=(told.append,))
     mine_too.start()
-    while not told:
+    while not told and mine_too.is_alive():
         mine_too.join(0.05)
-    assert told == ["another-pod:1"]
     gone.set()
     other.join()
     mine_too.join(10)
+    assert told == [owner]
     assert not mine_too.is_alive()
+    assert mine.path.read_text().startswith(f"{mine.owner} ")
     mine.release()
 
 

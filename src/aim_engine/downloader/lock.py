@@ -1,11 +1,12 @@
 """One download per directory, also when two pods on two machines share the volume.
 
-The lock is that of the file system (`flock`), which NFS and CephFS carry across machines. Not all do, and some pretend:
-therefore the holder also writes its name and a number that grows into the lock file. Whoever gets the lock and finds
-the name of another machine in it watches the number for a while first; if it grows, the lock is worth nothing here and
-the other one is still at work.
+The lock is that of the file system (`flock`), which NFS and CephFS carry across machines. Not all do, some pretend, and
+some have none at all: therefore the holder also writes its name and a number that grows into the lock file. Whoever
+gets the lock and finds the name of another machine in it watches the number for a while first; if it grows, the lock is
+worth nothing here and the other one is still at work. Without locks the number alone tells, of every other process.
 """
 
+import errno
 import fcntl
 import os
 import socket
@@ -19,6 +20,8 @@ NAME = ".aim-download.lock"
 BEAT_SECONDS = 5.0
 BEATS_TO_WATCH = 3
 POLL_SECONDS = 0.5
+NO_LOCKS = (errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
+"""What a file system without locks says."""
 
 
 class DirectoryLock:
@@ -51,12 +54,12 @@ class DirectoryLock:
                 return True  # nothing can be written here anyway, and the attempt says so better
             raise
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            locked = _lock(descriptor)
         except BlockingIOError:
             os.close(descriptor)
             return False
         self._descriptor = descriptor
-        if self._is_file() and not self._works_elsewhere():
+        if not self._works_elsewhere(locked) and self._is_file():
             return True
         self._descriptor = -1
         os.close(descriptor)
@@ -69,10 +72,10 @@ class DirectoryLock:
         except FileNotFoundError:
             return False
 
-    def _works_elsewhere(self) -> bool:
-        """Tell whether another machine still counts although we got the lock."""
+    def _works_elsewhere(self, locked: bool) -> bool:
+        """Tell whether somebody still counts: another machine although we got the lock, or anybody if there is none."""
         owner, beats = self._holder()
-        if not owner or owner.partition(":")[0] == socket.gethostname():
+        if not owner or (locked and owner.partition(":")[0] == socket.gethostname()):
             return False
         time.sleep(self._beat_seconds * BEATS_TO_WATCH)
         return self._holder() not in ((owner, beats), ("", 0))
@@ -93,6 +96,7 @@ class DirectoryLock:
         try:
             os.pwrite(self._descriptor, f"{self.owner} {self._beats:016d}".encode(), 0)
             os.ftruncate(self._descriptor, len(self.owner) + 17)
+            os.fdatasync(self._descriptor)  # over NFS others see only what has reached the server
         except OSError as error:
             if error.errno not in FULL:
                 raise
@@ -104,3 +108,14 @@ class DirectoryLock:
         self.path.unlink(missing_ok=True)
         os.close(self._descriptor)
         self._descriptor = -1
+
+
+def _lock(descriptor: int) -> bool:
+    """Lock a file, or raise BlockingIOError if another process has it; false where the file system has no locks."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno not in NO_LOCKS:
+            raise
+        return False
+    return True
