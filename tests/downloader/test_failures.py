@@ -131,6 +131,12 @@ def test_a_directory_that_can_not_be_written_is_told(hub: Hub, hub_volume: Volum
     assert f"Cannot write to {hub_volume.path}: " in outcome.err
 
 
+def test_a_file_of_the_container_that_is_missing_is_told_and_not_taken_for_a_missing_source(volume: Volume) -> None:
+    outcome = volume.run("hf://org/name", TMPDIR="/proc/none")
+    assert (outcome.code, outcome.reason) == (1, "PodFailed"), outcome.log
+    assert outcome.err == "Error: [Errno 2] No such file or directory: '/proc/none'\n"
+
+
 FILL = (
     "for look in $(seq 600); do"
     ' ls "$TARGET_DIR"/.cache/huggingface/download/*.incomplete && cat /dev/zero > "$TARGET_DIR/other" && break;'

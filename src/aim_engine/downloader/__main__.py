@@ -108,15 +108,18 @@ def _size_of(uri: str) -> int | None:
 def main(words: Sequence[str]) -> int:
     """Run a program of the image; a failure is one line on standard error and an exit code."""
     speech.learn(os.environ)
-    environment.prepare(os.environ)
     catch_signals()
     program = PROGRAMS.get(words[0]) if words else None
     try:
+        environment.prepare(os.environ)
         (program or entrypoint)(words[1:] if program else words)
     except Failure as failure:
         if str(failure):
             speech.warn(str(failure))
         return failure.code
+    except OSError as error:  # without its name: the operator takes FileNotFoundError for a source that is missing
+        speech.warn(f"Error: {speech.one_line(error)}")
+        return 1
     except Exception as error:  # what nobody foresaw still must not print a credential
         speech.warn(f"Error: {type(error).__name__}: {speech.one_line(error)}")
         return 1
