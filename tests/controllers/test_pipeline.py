@@ -2,17 +2,20 @@
 
 import asyncio
 import dataclasses
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
+import msgspec
 import pytest
 from tests.controllers.stage import FINALIZER, KEY, View, claim, concept, staged, target
 
 from aim_engine.api import quantity
+from aim_engine.api.artifact import DownloadStatus
 from aim_engine.api.status import AIMStatus
 from aim_engine.controllers.failures import PassFailed, told
 from aim_engine.core.health import Component
-from aim_engine.core.plan import Plan
+from aim_engine.core.plan import Plan, Target
 from aim_engine.core.problems import Category, Problem, infrastructure, missing_upstream
 from aim_engine.kube.controller import Controller
 from aim_engine.kube.errors import ServerError, Unreachable
@@ -135,6 +138,38 @@ async def test_nothing_is_made_while_something_cannot_be_deleted() -> None:
         assert (
             reachable.message == "Failed to delete resources: can't delete persistentvolumeclaims team/x: etcd is slow"
         )
+
+
+def claims_that_went(status: DownloadStatus, deleted: Sequence[Target]) -> DownloadStatus:
+    return msgspec.structs.replace(status, persistent_volume_claim=" and ".join(one.name for one in deleted))
+
+
+async def test_a_status_counts_only_deletions_that_were_done() -> None:
+    plan = Plan(delete=(target("x"), target("y")))
+    async with staged(concept(READY, plan=plan, counts=claims_that_went)) as stage:
+        stage.put()
+        stage.peer.refuse("DELETE", "/x", 500, "InternalError", "etcd is slow")
+        with pytest.raises(PassFailed):
+            await stage.reconcile()
+        assert stage.status().persistent_volume_claim == ""
+        stage.peer.refuse("DELETE", "/x", 404)
+        await stage.reconcile()
+        assert stage.status().persistent_volume_claim == "x and y"
+
+
+async def test_a_status_counts_no_deletions_that_were_only_planned() -> None:
+    wrong = Component(name="Config", problems=(Problem(Category.INVALID_SPEC, "InvalidSpec", "no"),))
+    async with staged(concept(wrong, plan=Plan(delete=(target("x"),)), counts=claims_that_went)) as stage:
+        stage.put()
+        await stage.reconcile()
+        assert stage.status().persistent_volume_claim == ""
+
+
+async def test_in_a_crowd_a_status_that_counts_deletions_does_not_wait() -> None:
+    async with staged(concept(READY, plan=Plan(delete=(target("x"),)), counts=claims_that_went), crowded=True) as stage:
+        stage.put()
+        assert await stage.reconcile() is None
+        assert stage.status().persistent_volume_claim == "x"
 
 
 async def test_a_status_that_somebody_changed_meanwhile_is_looked_at_again_and_nothing_is_told() -> None:

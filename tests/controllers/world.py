@@ -125,10 +125,11 @@ class World:
         assert item is not None, f"there is no {concept.resource.kind} {name}"
         walk = await pipeline.look(item, now)
         settled = transitions.settle(walk.judgement.notes, stored_conditions(item), item.metadata.generation, now)
+        may_apply = walk.judgement.decision.may_apply
         status: Any = concept.status(item, walk.view, walk.judgement)
+        status = concept.counts(status, walk.plan.delete if may_apply else ())
         stored = msgspec.structs.replace(status, conditions=settled.conditions, observed_generation=1)
         parent = Parent(concept.resource.kind, concept.controller, item.metadata)
-        may_apply = walk.judgement.decision.may_apply
         steps = plan.steps(walk.plan, parent, walk.view.config.label_propagation) if may_apply else ()
         told = (*settled.occurrences, *concept.announces(walk.view))
         return Look(walk.plan, steps, may_apply, msgspec.to_builtins(stored), told)

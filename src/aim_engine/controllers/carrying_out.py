@@ -23,6 +23,8 @@ class Outcome:
     """Why not all of it was done, as one sentence; empty if it was."""
     outrun: bool = False
     """Somebody changed an object, or made one of a name we wanted, before we could; the next pass decides anew."""
+    deleted: tuple[Target, ...] = ()
+    """What was to go, if all of it did."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,8 @@ class Executor:
             except KubeError as error:
                 if not patch.best_effort:
                     errors.append(told(error))
-        return Outcome(writes, f"Failed to apply resources: {'; '.join(errors)}" if errors else "", outrun)
+        error = f"Failed to apply resources: {'; '.join(errors)}" if errors else ""
+        return Outcome(writes, error, outrun, plan.delete)
 
     async def delete(self, target: Target) -> bool:
         """Ask for a deletion; whether there was something to delete."""

@@ -12,7 +12,7 @@ from aim_engine.controllers import kinds
 from aim_engine.controllers.cluster import Cluster
 from aim_engine.core.conditions import Judgement
 from aim_engine.core.health import Component
-from aim_engine.core.plan import Plan
+from aim_engine.core.plan import Plan, Target
 from aim_engine.core.transitions import Note, Occurrence
 from aim_engine.kube.controller import Wake
 from aim_engine.kube.informer import Informer
@@ -76,6 +76,8 @@ class Concept(Generic[T, Seen, V]):
     plan: Callable[[T, V], Plan]
     status: Callable[[T, V, Judgement], Status]
     """Everything of the status but conditions and observedGeneration, which the pipeline sets."""
+    counts: Callable[[Any, tuple[Target, ...]], Any] = lambda status, _: status
+    """The same status, knowing what was deleted in this pass."""
     blank: Callable[[], Any] | None = None
     """An empty status, for kinds that need a spec: an object without one is told so, and nothing else happens."""
     wakes: Callable[[Cluster], Sequence[Wake[Any]]] = no_wakes

@@ -139,7 +139,7 @@ class Pipeline(Generic[T, Seen, V]):
             self.teller.wrote(outcome.writes)
             return AT_ONCE
         self.put_off.discard(key)
-        status = self.concept.status(item, walk.view, walk.judgement)
+        status = self.concept.counts(self.concept.status(item, walk.view, walk.judgement), outcome.deleted)
         announced = self.concept.announces(walk.view)
         reported = await self.report(item, status, walk.judgement, outcome, now, announced)
         self.teller.wrote(outcome.writes + reported.writes)
@@ -153,7 +153,7 @@ class Pipeline(Generic[T, Seen, V]):
         """
         made = outcome.writes > 0 and not outcome.error and walk.judgement.decision.retry is Retry.NONE
         first = item.status is None and item.metadata.key not in self.put_off
-        return made and first and self.crowded()
+        return made and first and not outcome.deleted and self.crowded()
 
     @asynccontextmanager
     async def turn(self, item: T) -> AsyncGenerator[None]:

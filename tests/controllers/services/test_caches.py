@@ -18,6 +18,7 @@ from tests.controllers.services.cast import (
     model,
     own_cache,
     pod,
+    route,
     running,
     served,
     service,
@@ -336,6 +337,21 @@ async def test_a_failed_cache_gets_one_retry(
     assert [target.name for target in seen.plan.delete] == deleted
     assert seen.status["cache"]["retryAttempts"] == attempts
     assert (seen.condition("CacheReady"), seen.word) == ("False/CacheFailed", overall)
+
+
+async def test_a_retry_that_cannot_be_made_yet_is_not_counted() -> None:
+    wanted = service(**SHARED_MODE, template={"name": "fast"}, status=running(cache={"retryAttempts": 0}))
+    given_up = download("Failed", conditions=[GIVEN_UP])
+    seen = await look(wanted, model(), template("Progressing"), cache("Failed"), given_up)
+    assert (seen.plan.delete, seen.status["cache"]["retryAttempts"]) == ((), 0)
+    again = await look(wanted, model(), template(), cache("Failed"), given_up)
+    assert ([one.name for one in again.plan.delete], again.status["cache"]["retryAttempts"]) == (["weights"], 1)
+
+
+async def test_a_route_that_goes_is_no_retry() -> None:
+    wanted = service(**SHARED_MODE, status=running(cache={"retryAttempts": 0}))
+    seen = await look(wanted, *BEGUN, cache("Failed"), route())
+    assert ([one.kind for one in seen.plan.delete], seen.status["cache"]["retryAttempts"]) == (["HTTPRoute"], 0)
 
 
 @pytest.mark.parametrize(

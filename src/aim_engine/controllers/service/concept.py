@@ -5,7 +5,7 @@ from aim_engine.api.service import AIMService, AIMServiceStatus
 from aim_engine.controllers.concept import Concept
 from aim_engine.controllers.service.deletion import cleanup
 from aim_engine.controllers.service.planning import plan
-from aim_engine.controllers.service.reporting import status
+from aim_engine.controllers.service.reporting import status, with_retry
 from aim_engine.controllers.service.seen import fetch
 from aim_engine.controllers.service.view import observe
 from aim_engine.controllers.service.wakes import Wakes
@@ -19,6 +19,7 @@ SERVICES = Concept(
     observe=lambda item, seen, now: observe(of(item), seen, now),
     plan=lambda item, view: plan(of(item), view),
     status=lambda item, view, judgement: status(of(item), view, judgement),
+    counts=with_retry,
     blank=AIMServiceStatus,
     wakes=lambda cluster: Wakes(cluster).all(),
     finalizers=(names.FINALIZER_SERVICE,),
