@@ -13,7 +13,6 @@ from aim_engine.api.template import AIMServiceTemplate, AIMServiceTemplateSpec, 
 from aim_engine.core import container_resources, hardware, merge
 from aim_engine.core.derived_name import label_value
 from aim_engine.core.service import Service
-from aim_engine.manifests.template_cache import ANNOTATION_STORAGE_CLASS
 from aim_engine.objects import Manifest
 
 
@@ -39,7 +38,7 @@ def _headroom(spec: AIMServiceSpec) -> dict[str, str]:
 def _storage(spec: AIMServiceSpec) -> dict[str, str]:
     """The annotations for all that a service asks of the storage of a cache which its template makes."""
     storage_class = spec.storage.default_storage_class_name if spec.storage else None
-    return {**({ANNOTATION_STORAGE_CLASS: storage_class} if storage_class else {}), **_headroom(spec)}
+    return {**({names.ANNOTATION_STORAGE_CLASS: storage_class} if storage_class else {}), **_headroom(spec)}
 
 
 def _shared(spec: AIMServiceSpec) -> dict[str, Any]:

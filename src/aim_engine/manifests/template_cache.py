@@ -1,6 +1,6 @@
 """The cache that a template asks for: its weights, fetched before the first service needs them."""
 
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
@@ -8,9 +8,6 @@ from aim_engine.api import names
 from aim_engine.api.template import AIMServiceTemplate
 from aim_engine.api.template_cache import TemplateScope
 from aim_engine.objects import Manifest
-
-ANNOTATION_STORAGE_CLASS: Final = f"{names.GROUP}/storage-class"
-"""On a derived template: the class that the service asked for. Templates have no field for it."""
 
 
 def of_template(template: AIMServiceTemplate) -> Manifest:
@@ -22,7 +19,7 @@ def of_template(template: AIMServiceTemplate) -> Manifest:
         "templateName": template.metadata.name,
         "templateScope": str(TemplateScope.NAMESPACE),
         "env": msgspec.to_builtins(env),
-        "storageClassName": template.metadata.annotations.get(ANNOTATION_STORAGE_CLASS),
+        "storageClassName": template.metadata.annotations.get(names.ANNOTATION_STORAGE_CLASS),
         "runtimeConfigName": spec.runtime_config_name,
     }
     headroom = template.metadata.annotations.get(names.ANNOTATION_HEADROOM)
