@@ -3,7 +3,7 @@
 import string
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from aim_engine.core import masking
@@ -135,6 +135,7 @@ FRAGMENTS = (
 
 @settings(max_examples=300, deadline=None)
 @given(pieces=st.lists(st.one_of(st.text(max_size=30), st.sampled_from(FRAGMENTS)), max_size=12))
+@example(pieces=["://", "\x1b", AWS_SECRET, "@"])
 def test_masking_twice_is_masking_once(pieces: list[str]) -> None:
     once = masking.masked("".join(pieces))
     assert masking.masked(once) == once

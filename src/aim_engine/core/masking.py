@@ -57,6 +57,25 @@ _ONE_WORD = r"""[^\s"'<>=]+"""
 
 _RULES = (
     _after(r"-----BEGIN [A-Z ]*PRIVATE KEY-----", r".*?(?:-----END [A-Z ]*-----|\Z)", ("private key",)),
+    # By their own shape; first, because what is left may stand where a word before it tells of a secret.
+    # Hugging Face; names such as hf_transfer and hf_overrides are no tokens
+    _shaped(r"hf_(?:[A-Za-z0-9]{16,}|(?=[a-z]*[A-Z0-9])[A-Za-z0-9]{6,})", "hf_", replacement=f"hf_{_GONE}"),
+    # GitHub, GitLab, Docker Hub
+    _shaped(
+        r"(gh[pousr]_|github_pat_|dckr_(?:pat|oat)_)[A-Za-z0-9_]{16,}",
+        *("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_", "dckr_"),
+        replacement=rf"\1{_GONE}",
+    ),
+    _shaped(r"glpat-[A-Za-z0-9_-]{16,}", "glpat-", replacement=f"glpat-{_GONE}"),
+    # JSON web tokens, service account tokens among them
+    _shaped(r"eyJ[A-Za-z0-9_-]{8,300}\.[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]*)?", "eyj"),
+    # AWS: key ids, then secret keys (40 characters of base64, upper and lower case and digits; no hex digest is that)
+    _shaped(r"(?:AKIA|ASIA|AROA|AIDA|ABIA|ACCA)[A-Z0-9]{16,}", "akia", "asia", "aroa", "aida", "abia", "acca"),
+    _shaped(
+        r"(?<![A-Za-z0-9/+])(?=[a-z0-9/+]{0,39}[A-Z])(?=[A-Z0-9/+]{0,39}[a-z])(?=[A-Za-z/+]{0,39}[0-9])"
+        r"[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+])",
+        "",
+    ),
     # https://user:password@host
     _after("(?<=://)", r"""[^/\s"'<>]+(?=@)""", ("://",)),
     # Authorization: Bearer abc; without a scheme only what does not read like a word
@@ -85,24 +104,6 @@ _RULES = (
         rf"{_PLAIN_VALUE}{_ONE_WORD}(?=[ \t\r]*(?:\n|\Z))",
     ),
     _after(rf"{_WORD}[ \t]*:[ \t]*", _NOT_A_WORD),
-    # Hugging Face; names such as hf_transfer and hf_overrides are no tokens
-    _shaped(r"hf_(?:[A-Za-z0-9]{16,}|(?=[a-z]*[A-Z0-9])[A-Za-z0-9]{6,})", "hf_", replacement=f"hf_{_GONE}"),
-    # GitHub, GitLab, Docker Hub
-    _shaped(
-        r"(gh[pousr]_|github_pat_|dckr_(?:pat|oat)_)[A-Za-z0-9_]{16,}",
-        *("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_", "dckr_"),
-        replacement=rf"\1{_GONE}",
-    ),
-    _shaped(r"glpat-[A-Za-z0-9_-]{16,}", "glpat-", replacement=f"glpat-{_GONE}"),
-    # JSON web tokens, service account tokens among them
-    _shaped(r"eyJ[A-Za-z0-9_-]{8,300}\.[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]*)?", "eyj"),
-    # AWS: key ids, then secret keys (40 characters of base64, upper and lower case and digits; no hex digest is that)
-    _shaped(r"(?:AKIA|ASIA|AROA|AIDA|ABIA|ACCA)[A-Z0-9]{16,}", "akia", "asia", "aroa", "aida", "abia", "acca"),
-    _shaped(
-        r"(?<![A-Za-z0-9/+])(?=[a-z0-9/+]{0,39}[A-Z])(?=[A-Z0-9/+]{0,39}[a-z])(?=[A-Za-z/+]{0,39}[0-9])"
-        r"[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+])",
-        "",
-    ),
 )
 _STEMS = tuple(dict.fromkeys(stem for rule in _RULES for stem in rule.stems))
 _SHORTEST_WITHOUT_STEM = 40
