@@ -15,7 +15,7 @@ pytestmark = pytest.mark.usefixtures("operator", "node", "kserve", "status_updat
 
 
 class Machine:
-    """A node with a GPU that no other story uses."""
+    """A node with a GPU that no other story uses. It goes, and so pods of other stories had better not be there."""
 
     model, path = "V620", "/api/v1/nodes/v620-1"
 
@@ -27,6 +27,9 @@ class Machine:
 
     def come(self) -> None:
         self._process = start(self._log, self._command, lambda: "Nodes are ready" in self._log.read_text())
+        avoided = {"spec": {"taints": [{"key": "tests.aim.eai.amd.com/goes", "effect": "PreferNoSchedule"}]}}
+        merge = "application/merge-patch+json"
+        assert self._server.request("PATCH", self.path, avoided, content_type=merge)[0] == 200
 
     def go(self) -> None:
         """End the node, and take it out of the cluster as its administrator does."""
