@@ -85,6 +85,13 @@ async def test_nothing_is_left_when_the_process_above_all_is_killed(directory: P
     assert not of(directory)
 
 
+def test_a_start_without_the_operator_leaves_its_kinds_to_whoever_brings_one(directory: Path) -> None:
+    started = aim("up", "--detach", *LEAN, "--without", "operator", directory=directory)
+    assert (started.returncode, "Everything but the operator is up" in started.stdout) == (0, True), started.stderr
+    status = aim("status", directory=directory)
+    assert (status.returncode, status.stdout.endswith("\nservices\n  none\n")) == (0, True), status.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

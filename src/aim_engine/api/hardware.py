@@ -1,12 +1,15 @@
 """What one replica needs from a node, and the runtime parameters that choose a profile."""
 
 from enum import StrEnum
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Final
 
 from aim_engine.api.declare import INT32, Rule, default, doc, immutable, length, minimum
 from aim_engine.api.names import DEFAULT_GPU_RESOURCE
 from aim_engine.api.quantity import Quantity
 from aim_engine.objects import Wire
+
+LONGEST_GPU_MODEL: Final = 64
+"""Characters of the name of a GPU model."""
 
 
 class Metric(StrEnum):
@@ -49,7 +52,9 @@ class GpuRequirements(Wire):
         ),
         minimum(0),
     ] = None
-    model: Annotated[str | None, doc("Use only GPUs of this model, for example MI300X."), length(at_most=64)] = None
+    model: Annotated[
+        str | None, doc("Use only GPUs of this model, for example MI300X."), length(at_most=LONGEST_GPU_MODEL)
+    ] = None
     min_vram: Annotated[Quantity | None, doc("Use only GPUs with at least this much memory, for example 192Gi.")] = None
     resource_name: Annotated[
         str | None, doc("Extended resource to request from the node."), default(DEFAULT_GPU_RESOURCE)

@@ -27,7 +27,6 @@ NO_ANSWER: Final = (
     errors.MalformedAnswer,
 )
 
-
 LONGEST: Final = 180.0
 """Seconds that one scan may take: well below those of a pass, with which it would be lost."""
 

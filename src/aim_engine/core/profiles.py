@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from aim_engine.api import quantity
-from aim_engine.api.hardware import Metric, Precision, ProfileType
+from aim_engine.api.hardware import LONGEST_GPU_MODEL, Metric, Precision, ProfileType
 from aim_engine.api.sources import MODEL_ID, SOURCE_URI, ModelSource
 from aim_engine.api.template import Profile, ProfileMetadata
 from aim_engine.core import masking
@@ -21,9 +21,6 @@ LARGEST: Final = 1024 * 1024
 
 LARGEST_ORIGINAL: Final = 256 * 1024
 """Bytes of output that are kept as they were printed."""
-
-LONGEST_GPU_MODEL: Final = 64
-"""Characters of a GPU model that the API server takes."""
 
 _LONGEST_LOG = 4 * 1024 * 1024
 _PATIENCE = 4 * _LONGEST_LOG

@@ -4,10 +4,16 @@ from collections.abc import Sequence
 
 import msgspec
 
-from aim_engine.api.hardware import GpuRequirements, HardwareRequirements, Metric, Precision, RuntimeParameters
+from aim_engine.api.hardware import (
+    LONGEST_GPU_MODEL,
+    GpuRequirements,
+    HardwareRequirements,
+    Metric,
+    Precision,
+    RuntimeParameters,
+)
 from aim_engine.api.image_metadata import RecommendedDeployment
 from aim_engine.core import naming
-from aim_engine.core.profiles import LONGEST_GPU_MODEL
 
 
 class RecommendedTemplate(msgspec.Struct, frozen=True):

@@ -16,7 +16,10 @@ def print_size(uri: str) -> None:
     """Print `{"url": …, "sizeBytes": …}` as the last line; raise a failure whose text says why not."""
     if not uri.startswith(("hf://", "s3://")):
         raise UsageError(f"Error: Unknown protocol. URL must start with hf:// or s3:// - was {uri}")
-    size = _hub_size(uri) if uri.startswith("hf://") else _bucket_size(uri)
+    try:
+        size = of(uri)
+    except Failure as failure:
+        raise _explained(uri, failure) from failure
     if size <= 0:
         raise Failure(f"Error: Size is zero or negative ({size}) for {uri}")
     say(json.dumps({"url": uri, "sizeBytes": size}, separators=(",", ":")))
@@ -29,20 +32,13 @@ def of(uri: str) -> int:
     return Bucket(Place.of(uri), os.environ).size()
 
 
-def _hub_size(uri: str) -> int:
-    try:
-        return of(uri)
-    except Failure as failure:
+def _explained(uri: str, failure: Failure) -> Failure:
+    """Print why the source gave no answer; the failure that ends the program follows."""
+    if uri.startswith("hf://"):
         explain(repository_of(uri), failure)
-        raise Failure(f"Error: Failed to get size for {uri}") from failure
-
-
-def _bucket_size(uri: str) -> int:
-    try:
-        return of(uri)
-    except Failure as failure:
-        warn(str(failure))
-        raise Failure(f"Error: s3cmd failed for {uri}") from failure
+        return Failure(f"Error: Failed to get size for {uri}")
+    warn(str(failure))
+    return Failure(f"Error: s3cmd failed for {uri}")
 
 
 def explain(repository: str, failure: Failure) -> None:
