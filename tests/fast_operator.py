@@ -1,4 +1,4 @@
-"""The operator with a tenth of all its durations: `python -m tests.fast_operator --kubeconfig F …`.
+"""The operator with a tenth of its durations: `python -m tests.fast_operator --kubeconfig F …`.
 
 Finished Jobs stay even shorter, because tests wait for the next attempt. The variable AIM_TESTS_PACE names another
 share of the other durations.
@@ -10,12 +10,12 @@ import sys
 from datetime import timedelta
 
 import msgspec
+from tests.durations import shortened
 
 from aim_engine import settings
 from aim_engine.cli import operator
 from aim_engine.controllers import pipeline
 from aim_engine.core import discovery, downloads
-from aim_engine.kube.timings import Timings
 from aim_engine.registry.limits import Limits
 
 WEIGHTS = dataclasses.replace(downloads.Timings() * 0.01, again=timedelta(seconds=1))
@@ -29,7 +29,7 @@ def main() -> None:
     told = settings.read(sys.argv[1:], os.environ, f"test-{os.getpid()}")
     pace = float(os.environ.get("AIM_TESTS_PACE", "0.1"))
     passes = dataclasses.replace(pipeline.Timings().scaled(pace), weights=WEIGHTS, templates=TEMPLATES)
-    operator.run(told, Timings().scaled(pace), passes, REGISTRIES)
+    operator.run(told, shortened(pace), passes, REGISTRIES)
 
 
 if __name__ == "__main__":

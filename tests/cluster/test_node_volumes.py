@@ -106,7 +106,7 @@ async def test_a_token_is_replaced_before_it_ends(cluster: Cluster, namespace: s
 
 async def test_an_empty_directory_is_shared_by_the_containers_of_a_pod(here: Stage) -> None:
     writer = {"name": "writer", **mounted("echo ping > /one/file; exec sleep 1000", "/one")}
-    reader = {"name": "reader", **mounted("until cat /two/file 2>/dev/null; do sleep 0.05; done", "/two")}
+    reader = {"name": "reader", **mounted("until grep . /two/file 2>/dev/null; do sleep 0.05; done", "/two")}
     await here.pod("pair", writer, reader, volumes=[{"name": "it", "emptyDir": {}}], restartPolicy="Never")
 
     async def read() -> bool:

@@ -190,7 +190,7 @@ def s3_server(binary: Path, root: Path, *options: str) -> Iterator[str]:
         [binary, *words], env=environment, stdout=subprocess.DEVNULL, preexec_fn=die_with_parent
     ) as process:
         try:
-            until(lambda: answers(port), 20)
+            until(lambda: answers(port))
             yield f"http://127.0.0.1:{port}"
         finally:
             process.terminate()

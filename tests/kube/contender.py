@@ -1,9 +1,13 @@
 """A process that wants to lead and writes while it does; even after it lost the lease it goes on trying.
 
 python -m tests.kube.contender KUBECONFIG NAMESPACE IDENTITY
+
+On SIGUSR1 it freezes, in the middle of its writes but not between the question to the fence and the system call that
+follows: those few microseconds are all that the fence leaves open.
 """
 
 import asyncio
+import os
 import signal
 import sys
 from pathlib import Path
@@ -44,7 +48,9 @@ async def keep(elector: Elector) -> None:
 
 async def main(kubeconfig: str, namespace: str, identity: str) -> None:
     stop = asyncio.Event()
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGTERM, stop.set)
+    loop.add_signal_handler(signal.SIGUSR1, os.kill, os.getpid(), signal.SIGSTOP)
     connection, fence = from_kubeconfig([Path(kubeconfig)]), LeaseFence()
     async with Client(connection, TIMINGS) as free, Client(connection, TIMINGS, fence=fence) as client:
         elector = Elector(free, Key(namespace, "leader"), identity, fence)

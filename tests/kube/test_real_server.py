@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from tests.api_server import ApiServer
+from tests.durations import shortened
 from tests.kube import manifests
 from tests.kube.extra_server import ExtraServer
 from tests.kube.world import MAPS, ConfigMap, following, maps_of, until
@@ -18,11 +19,10 @@ from aim_engine.kube.events import Recorder, Reference
 from aim_engine.kube.informer import Informer
 from aim_engine.kube.resource import EVENTS, Resource
 from aim_engine.kube.selection import PartialObject, Selection
-from aim_engine.kube.timings import Timings
 from aim_engine.local.control_plane import Cluster
 from aim_engine.objects import Key, ObjectMeta, Wire
 
-QUICK = Timings().scaled(0.1)
+QUICK = shortened(0.1)
 
 
 async def test_every_verb_does_what_it_says(client: Client, namespace: str):
@@ -124,7 +124,7 @@ async def test_a_kind_can_appear_vanish_and_appear_again(connection: Connection,
             for _ in range(2):
                 woken.clear()
                 api_server.call("POST", definitions, crd(group))
-                await until(lambda: informer.installed is True, 30)
+                await until(lambda: informer.installed is True)
                 await until(lambda: Key(namespace, "map") in woken)
                 manifest = {
                     "apiVersion": toys.api_version,
@@ -140,7 +140,7 @@ async def test_a_kind_can_appear_vanish_and_appear_again(connection: Connection,
                 assert [toy.size for toy in informer.store] == [3]
                 woken.clear()
                 api_server.call("DELETE", f"{definitions}/toys.{group}")
-                await until(lambda: informer.installed is False, 30)
+                await until(lambda: informer.installed is False)
                 assert len(informer.store) == 0
                 await until(lambda: Key(namespace, "map") in woken)
             controller.stop()
@@ -229,9 +229,9 @@ async def test_an_api_server_that_is_killed_under_load_is_followed_again(
                 parent = manifests.config_map(namespace, f"parent-{number}")
                 parent["metadata"]["labels"] = {"role": "parent"}
                 await asyncio.to_thread(api_server.call, "POST", f"/api/v1/namespaces/{namespace}/configmaps", parent)
-            await until(lambda: len(children.store) == 120 and controller.queue.idle, 60)
+            await until(lambda: len(children.store) == 120 and controller.queue.idle)
             await asyncio.to_thread(api_server.call, "DELETE", f"/api/v1/namespaces/{namespace}/configmaps/parent-0")
-            await until(lambda: len(parents.store) == 59, 30)
+            await until(lambda: len(parents.store) == 59)
             controller.stop()
     listed = api_server.call("GET", f"/api/v1/namespaces/{namespace}/configmaps?labelSelector=role%3Dchild")
     assert len(listed["items"]) == 120

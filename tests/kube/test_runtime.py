@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
 import pytest
+from tests.durations import shortened
 from tests.kube import manifests
 from tests.kube.world import MAPS, maps_of, until
 
@@ -12,13 +13,12 @@ from aim_engine.kube.client import Client
 from aim_engine.kube.connection import Connection
 from aim_engine.kube.controller import Controller
 from aim_engine.kube.events import Recorder
-from aim_engine.kube.lease import Elector, Lease, LeaseFence, LeaseLost, steady
+from aim_engine.kube.lease import Elector, Lease, LeaseFence, LeaseLost
 from aim_engine.kube.resource import LEASES
 from aim_engine.kube.runtime import Runtime
-from aim_engine.kube.timings import Timings
 from aim_engine.objects import Key
 
-QUICK = Timings().scaled(0.1)
+QUICK = shortened(0.1)
 
 
 Reconcile: TypeAlias = Callable[[Key], Awaitable[None]]
@@ -106,9 +106,7 @@ async def test_a_pass_that_does_not_end_is_abandoned_and_the_lease_kept_for_its_
     async with asyncio.TaskGroup() as group:
         group.create_task(process.run())
         await entered.wait()
-        started = steady()
         process.stop.set()
-    assert steady() - started < 5
     assert (await client.get(LEASES, process.lease, Lease)).spec.holder_identity == "me"
 
 

@@ -49,7 +49,7 @@ def key(name: str) -> Key:
     return Key("team", name)
 
 
-async def until(true: Callable[[], bool | Awaitable[bool]], seconds: float = 10.0, every: float = 0.005) -> None:
+async def until(true: Callable[[], bool | Awaitable[bool]], seconds: float = 120.0, every: float = 0.005) -> None:
     """Wait for a condition; a deadline turns waiting in vain into a failure."""
     async with asyncio.timeout(seconds):
         while not (await now if isinstance(now := true(), Awaitable) else now):

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from tests.local.containers import Box, line_of, mark, open_files, printed, processes_with, until
+from tests.local.containers import DEADLINE, Box, line_of, mark, open_files, printed, processes_with, until
 
 from aim_engine.local.container import logs
 from aim_engine.local.container.errors import ContainerGone, StartError
@@ -70,7 +70,7 @@ async def test_no_process_of_a_container_knows_the_environment_of_the_agent(box:
     for process in family:
         if os.geteuid() == 0:  # another user may not look at an init with capabilities of its own
             assert SECRET not in Path(f"/proc/{process}/environ").read_text()
-    _, text = await container.execute(("/usr/bin/env",), timeout=10)
+    _, text = await container.execute(("/usr/bin/env",), timeout=DEADLINE)
     assert SECRET not in text
 
 
@@ -172,7 +172,7 @@ async def test_a_program_that_can_not_be_run_is_a_sentence(box: Box, argv: tuple
 async def test_stop_lets_a_program_end_in_its_own_way(box: Box) -> None:
     container = await box.shell("trap 'echo bye; exit 7' TERM; echo up; while :; do sleep 0.05; done")
     await line_of(container, "up")
-    ended = await container.stop(grace=20)
+    ended = await container.stop(grace=DEADLINE)
     assert (ended.code, ended.reason) == (7, "Error")
     assert "bye" in await printed(container)
 
@@ -180,9 +180,8 @@ async def test_stop_lets_a_program_end_in_its_own_way(box: Box) -> None:
 async def test_stop_reaches_the_children_of_a_shell(box: Box) -> None:
     container = await box.shell("sh -c 'trap \"echo child; exit\" TERM; echo up; while :; do sleep 0.05; done'; exit 4")
     await line_of(container, "up")
-    started = time.monotonic()
-    ended = await container.stop(grace=20)
-    assert ended.signal == signal.SIGTERM and time.monotonic() - started < 10
+    ended = await container.stop(grace=DEADLINE)
+    assert ended.signal == signal.SIGTERM
 
 
 async def test_stop_kills_what_does_not_end_in_time(box: Box) -> None:
@@ -192,7 +191,7 @@ async def test_stop_kills_what_does_not_end_in_time(box: Box) -> None:
     started = time.monotonic()
     ended = await container.stop(grace=0.3)
     assert (ended.code, ended.signal, ended.reason) == (137, 9, "Error")
-    assert 0.3 <= time.monotonic() - started < 10
+    assert time.monotonic() - started >= 0.3
     assert processes_with(f"sleep {number}") == []
 
 
@@ -246,19 +245,19 @@ async def test_a_command_runs_beside_the_program(box: Box) -> None:
     volume.mkdir()
     container = await box.shell("echo up; sleep 60", environment={"GREETING": "hi"}, mounts=(Mount(volume, "/data"),))
     script = "echo $GREETING; echo problem >&2; echo x > /data/probe; exit 4"
-    code, output = await container.execute(["/bin/sh", "-c", script], timeout=20)
+    code, output = await container.execute(["/bin/sh", "-c", script], timeout=DEADLINE)
     assert (code, output) == (4, "hi\nproblem\n")
     assert (volume / "probe").exists()
-    assert await container.execute(["true"], timeout=20) == (0, "")
+    assert await container.execute(["true"], timeout=DEADLINE) == (0, "")
 
 
 async def test_a_command_that_does_not_exist_has_the_code_of_a_shell(box: Box) -> None:
     container = await box.shell("sleep 60")
-    assert await container.execute(["no-such"], timeout=20) == (
+    assert await container.execute(["no-such"], timeout=DEADLINE) == (
         127,
         'exec: "no-such": executable file not found in $PATH',
     )
-    assert (await container.execute(["/usr"], timeout=20))[0] == 126
+    assert (await container.execute(["/usr"], timeout=DEADLINE))[0] == 126
 
 
 async def test_a_command_that_takes_too_long_is_killed(box: Box) -> None:
@@ -267,23 +266,23 @@ async def test_a_command_that_takes_too_long_is_killed(box: Box) -> None:
     with pytest.raises(TimeoutError, match=r"^/bin/sh took longer than 0\.2 seconds$"):
         await container.execute(["/bin/sh", "-c", f"sleep {number}; true"], timeout=0.2)
     await until(lambda: not processes_with(f"sleep {number}"), "the end of the command")
-    assert await container.execute(["echo", "still here"], timeout=20) == (0, "still here\n")
+    assert await container.execute(["echo", "still here"], timeout=DEADLINE) == (0, "still here\n")
 
 
 async def test_only_the_beginning_of_a_long_output_is_kept(box: Box) -> None:
     container = await box.shell("sleep 60")
-    code, output = await container.execute(["/bin/sh", "-c", "yes | head -c 1000000"], timeout=20)
+    code, output = await container.execute(["/bin/sh", "-c", "yes | head -c 1000000"], timeout=DEADLINE)
     assert (code, len(output)) == (0, 10 * 1024)
 
 
 async def test_a_command_may_leave_a_process_that_holds_its_output(box: Box) -> None:
     container = await box.shell("sleep 60")
-    assert await container.execute(["/bin/sh", "-c", "sleep 60 & echo started"], timeout=20) == (0, "started\n")
+    assert await container.execute(["/bin/sh", "-c", "sleep 60 & echo started"], timeout=DEADLINE) == (0, "started\n")
 
 
 async def test_many_commands_at_once_are_kept_apart(box: Box) -> None:
     container = await box.shell("sleep 60")
-    answers = await asyncio.gather(*(container.execute(["echo", str(n)], timeout=20) for n in range(20)))
+    answers = await asyncio.gather(*(container.execute(["echo", str(n)], timeout=DEADLINE) for n in range(20)))
     assert answers == [(0, f"{n}\n") for n in range(20)]
 
 
@@ -291,7 +290,7 @@ async def test_no_command_runs_in_a_container_that_has_ended(box: Box) -> None:
     container = await box.shell("true")
     await container.wait()
     with pytest.raises(ContainerGone):
-        await container.execute(["true"], timeout=20)
+        await container.execute(["true"], timeout=DEADLINE)
 
 
 async def test_a_command_ends_with_its_container(box: Box) -> None:
@@ -379,9 +378,9 @@ async def test_the_death_of_the_launcher_ends_no_container_and_the_next_start_wo
     launcher = int(Path(f"/proc/{container.pid}/stat").read_text().rpartition(")")[2].split()[1])
     os.kill(launcher, signal.SIGKILL)
     await until(lambda: not Path(f"/proc/{launcher}").exists(), "the end of the launcher")
-    assert await container.execute(["echo", "alive"], timeout=20) == (0, "alive\n")
+    assert await container.execute(["echo", "alive"], timeout=DEADLINE) == (0, "alive\n")
     assert await box.says("echo again") == "again"
-    assert (await container.stop(grace=20)).signal == signal.SIGTERM
+    assert (await container.stop(grace=DEADLINE)).signal == signal.SIGTERM
     assert processes_with(f"sleep {number}") == []
 
 
