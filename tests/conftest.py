@@ -25,7 +25,10 @@ from aim_engine.local.control_plane import Cluster, find, start, stop
 from aim_engine.local.errors import LocalError
 
 hypothesis.settings.register_profile(
-    "busy machine", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+    "busy machine", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow], derandomize=True
+)
+hypothesis.settings.register_profile(
+    "search", hypothesis.settings.get_profile("busy machine"), derandomize=False, max_examples=5_000
 )
 hypothesis.settings.load_profile("busy machine")
 

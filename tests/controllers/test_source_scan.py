@@ -20,11 +20,12 @@ from aim_engine.registry.credentials import PullSecret
 from aim_engine.registry.limits import Limits
 from aim_engine.registry.mirrors import Mirror
 
-IMPATIENT = Limits(request=0.3, retry_pauses=())
+USUAL = Limits()
+IMPATIENT = Limits(request=5.0, retry_pauses=())
 
 
 @contextlib.asynccontextmanager
-async def world(limits: Limits = IMPATIENT) -> AsyncIterator[World]:
+async def world(limits: Limits = USUAL) -> AsyncIterator[World]:
     async with Registry(limits=limits) as registry:
         stage = World()
         stage.cluster.registry = registry
@@ -50,7 +51,7 @@ def registry_of(*repositories: str, unreadable: str = "") -> Respond:
 
 
 async def test_a_registry_that_does_not_answer_is_asked_once_and_all_its_filters_say_so() -> None:
-    async with serving(stays_silent) as silent, serving(registry_of()) as good, world() as stage:
+    async with serving(stays_silent) as silent, serving(registry_of()) as good, world(IMPATIENT) as stage:
         repositories = [f"{silent.host}/acme/aim-{number}" for number in range(9)]
         found = await scan(stage, *repositories, f"{good.host}/acme/aim")
     assert len(silent.seen) == 1
@@ -61,16 +62,11 @@ async def test_a_registry_that_does_not_answer_is_asked_once_and_all_its_filters
 
 
 async def test_a_scan_ends_in_time_with_what_quick_registries_have() -> None:
-    patient = Limits(request=30.0, retry_pauses=())
-    async with (
-        serving(stays_silent) as slow,
-        serving(registry_of("acme/aim")) as good,
-        world(patient) as stage,
-    ):
+    async with serving(stays_silent) as slow, serving(registry_of("acme/aim")) as good, world() as stage:
         filters = (f"{slow.host}/acme/*", f"{slow.host}/acme/aim", f"{slow.host}/acme/exactly:1", f"{good.host}/*")
-        found = await scan(stage, *filters, longest=0.5)
+        found = await scan(stage, *filters, longest=3.0)
     assert [image.uri for image in found.found] == [f"{slow.host}/acme/exactly:1", f"{good.host}/acme/aim:1.0.0"]
-    said = f"{slow.host} had not answered everything when the sync had to end after 0.5 s"
+    said = f"{slow.host} had not answered everything when the sync had to end after 3 s"
     assert [(outcome.filter, outcome.failure) for outcome in found.failed] == [(filters[0], said), (filters[1], said)]
     assert found.failed[0].unreachable == (slow.host,)
 
@@ -82,7 +78,7 @@ async def test_repositories_of_a_mirrored_ghcr_that_cannot_be_read_are_passed_ov
             [PullSecret("regcred", "kubernetes.io/dockerconfigjson", {".dockerconfigjson": stored})]
         )
         spec = AIMClusterModelSourceSpec(filters=(ModelSourceFilter(image="ghcr.io/acme/*"),))
-        async with Registry(limits=IMPATIENT, mirrors={"ghcr.io": Mirror("http", mirror.host)}) as registry:
+        async with Registry(mirrors={"ghcr.io": Mirror("http", mirror.host)}) as registry:
             outcome = await source_scan.Inquiry(spec, keys, registry, 60.0).outcome(spec.filters[0])
     assert outcome.failure == ""
     assert [image.uri for image in outcome.found] == ["ghcr.io/acme/aim-a:1.0.0"]

@@ -136,6 +136,8 @@ FRAGMENTS = (
 @settings(max_examples=300, deadline=None)
 @given(pieces=st.lists(st.one_of(st.text(max_size=30), st.sampled_from(FRAGMENTS)), max_size=12))
 @example(pieces=["://", "\x1b", AWS_SECRET, "@"])
+@example(pieces=["://token:aa/aaaaa1\\@"])
+@example(pieces=["-----BEGIN PRIVATE KEY-----", "x", "-----END PRIVATE KEY-----", " next"])
 def test_masking_twice_is_masking_once(pieces: list[str]) -> None:
     once = masking.masked("".join(pieces))
     assert masking.masked(once) == once

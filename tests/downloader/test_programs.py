@@ -184,7 +184,7 @@ def test_by_hand_on_a_terminal_it_draws_a_bar(
     hub: Hub, hub_volume: Volume, tmp_path: Path, repository: str, code: int, shown: list[str]
 ) -> None:
     hub.add("org/name", FILES)
-    hub.faults({"kind": "slow", "path": "*.safetensors", "after": 400_000})
+    hub.faults({"kind": "slow", "path": "*.safetensors", "after": 100_000})
     ours, theirs = pty.openpty()
     environment = {**hub_volume.environment, "TERM": "xterm-256color", "COLUMNS": "200"}
     words = by_hand(f"hf://{repository}", str(tmp_path / "here"), "--protocols", "HTTP")

@@ -92,7 +92,7 @@ def test_another_protocol_keeps_what_is_whole_and_drops_what_is_half_done(hub: H
 def test_a_switch_cleans_incomplete_files_and_the_same_protocol_again_keeps_them(hub: Hub, hub_volume: Volume) -> None:
     uri = hub.add("org/name", WEIGHTS)
     hub.faults({"kind": "stall", "path": "*.safetensors", "after": 2 * MIB, "times": 2})
-    outcome = hub_volume.run(uri, AIM_DOWNLOADER_PROTOCOL="HTTP,HTTP,HF_TRANSFER", STALL_TIMEOUT="5")
+    outcome = hub_volume.run(uri, AIM_DOWNLOADER_PROTOCOL="HTTP,HTTP,HF_TRANSFER", STALL_TIMEOUT="15")
     assert outcome.code == 0, outcome.log
     assert outcome.out.count("FAILED: HTTP") == 2
     assert "Protocol switch: HTTP -> HTTP" not in outcome.out
@@ -105,7 +105,7 @@ def test_a_switch_cleans_incomplete_files_and_the_same_protocol_again_keeps_them
 def test_after_the_last_attempt_what_another_protocol_left_is_dropped_too(hub: Hub, hub_volume: Volume) -> None:
     uri = hub.add("org/name", WEIGHTS)
     hub.faults({"kind": "stall", "path": "*.safetensors", "after": 2 * MIB})
-    outcome = hub_volume.run(uri, AIM_DOWNLOADER_PROTOCOL="HTTP,HF_TRANSFER", STALL_TIMEOUT="5")
+    outcome = hub_volume.run(uri, AIM_DOWNLOADER_PROTOCOL="HTTP,HF_TRANSFER", STALL_TIMEOUT="15")
     assert "ALL 2 DOWNLOAD ATTEMPTS EXHAUSTED\nSequence: HTTP,HF_TRANSFER" in outcome.out
     assert outcome.code == 137
     assert outcome.out.count("Cleaned 1 incomplete file(s)") == 2

@@ -55,8 +55,8 @@ def test_asking_for_the_parts_of_many_objects_is_no_stall(objects: Objects, s3_v
     """One page lists them all, and then each costs a question of its own."""
     for number in range(8):
         objects.add_in_parts(f"big/{number}", [b"one part"])
-    with slow_way(s3_address, 100 * MIB, rest=0.8) as way:
-        outcome = s3_volume.run(f"s3://{objects.name}/big", AWS_ENDPOINT_URL=way.address, STALL_TIMEOUT="5")
+    with slow_way(s3_address, 100 * MIB, rest=2.0) as way:
+        outcome = s3_volume.run(f"s3://{objects.name}/big", AWS_ENDPOINT_URL=way.address, STALL_TIMEOUT="15")
     assert outcome.code == 0, outcome.log
     assert s3_volume.files() == {str(number): b"one part" for number in range(8)}
 

@@ -10,7 +10,7 @@ FILES = {"model.safetensors": random.Random(1).randbytes(3 * MIB)}
 
 def test_progress_and_attempts_are_patched_into_the_status(hub: Hub, hub_volume: Volume, api_server: ApiServer) -> None:
     uri = hub.add("org/name", FILES)
-    hub.faults({"kind": "slow", "path": "*.safetensors", "after": 4 * MIB})
+    hub.faults({"kind": "slow", "path": "*.safetensors", "after": MIB // 2})
     outcome = hub_volume.run(uri, EXPECTED_SIZE_BYTES=str(3 * MIB))
     assert outcome.code == 0, outcome.log
     path = "/apis/aim.eai.amd.com/v1alpha1/namespaces/ml-team/aimartifacts/qwen/status"
@@ -36,7 +36,7 @@ def test_progress_stays_below_one_hundred_while_the_expected_size_is_too_small(
     hub: Hub, hub_volume: Volume, api_server: ApiServer
 ) -> None:
     uri = hub.add("org/name", FILES)
-    hub.faults({"kind": "slow", "path": "*.safetensors", "after": 4 * MIB})
+    hub.faults({"kind": "slow", "path": "*.safetensors", "after": MIB // 2})
     outcome = hub_volume.run(uri, EXPECTED_SIZE_BYTES="1000")
     assert outcome.code == 0, outcome.log
     percentages = [progress["percentage"] for progress in api_server.statuses("progress")]

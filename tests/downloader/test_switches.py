@@ -12,7 +12,10 @@ QUICK_HUB = {"AIM_DEBUG_SIMULATE_HF_DOWNLOAD": "1", "AIM_DEBUG_SIMULATE_HF_DURAT
 
 @pytest.mark.parametrize("uri", ["hf://org/name", "s3://bucket/prefix", "anything"])
 def test_a_simulated_download_grows_to_the_expected_size(volume: Volume, api_server: ApiServer, uri: str) -> None:
-    outcome = volume.run(uri, AIM_DEBUG_SIMULATE_DOWNLOAD="true", EXPECTED_SIZE_BYTES="2000000", **QUICK)
+    long_enough_to_be_seen = {**QUICK, "AIM_DEBUG_DOWNLOAD_DURATION": "3"}
+    outcome = volume.run(
+        uri, AIM_DEBUG_SIMULATE_DOWNLOAD="true", EXPECTED_SIZE_BYTES="2000000", **long_enough_to_be_seen
+    )
     assert outcome.code == 0, outcome.log
     assert {path: len(content) for path, content in volume.files().items()} == {"simulated_data": 2000000}
     seen = [progress["percentage"] for progress in api_server.statuses("progress")]

@@ -2,6 +2,7 @@
 
 import pytest
 import structlog
+from tests.durations import shortened
 from tests.kube.peer import hangs_up, peer, refuses, says, waits
 
 from aim_engine.kube import errors
@@ -89,7 +90,7 @@ async def test_the_wait_the_server_asks_for_is_kept():
 
 
 async def test_a_wait_longer_than_our_patience_is_raised_with_its_length():
-    async with peer(refuses(429, Retry_After="30")) as server, Client(server.connection, FAST) as client:
+    async with peer(refuses(429, Retry_After="30")) as server, Client(server.connection, shortened(0.01)) as client:
         with pytest.raises(TooManyRequests) as raised:
             await client.get(PODS, KEY)
     assert raised.value.retry_after == 30

@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 from aiohttp import web
+from tests.durations import shortened
 from tests.kube.peer import Answer, peer, refuses, says
 
 from aim_engine.kube.client import Client
@@ -11,7 +12,7 @@ from aim_engine.kube.events import Correlator, Occurrence, Recorder, Reference, 
 from aim_engine.kube.timings import Timings
 
 ABOUT = Reference("v1", "Toy", "team", "one", "uid")
-FAST = Timings().scaled(0.01)
+FAST = shortened(0.01)
 
 
 def broken(

@@ -3,9 +3,11 @@
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import msgspec
 import pytest
+from tests.durations import shortened
 from tests.kube.peer import Answer, Peer, hangs_up, peer, refuses, says, streams, waits
 from tests.kube.world import TOYS, Toy, bookmark, event, key, listing, toy, until
 
@@ -16,7 +18,7 @@ from aim_engine.kube.selection import PartialObject, Selection
 from aim_engine.kube.store import Change
 from aim_engine.kube.timings import Timings
 
-FAST = Timings().scaled(0.01)
+FAST = replace(shortened(0.01), call=3.0)
 SILENT = streams(then="silent")
 
 
@@ -88,7 +90,7 @@ async def test_a_watch_that_breaks_is_taken_up_where_it_was(first: Answer):
         pytest.param(refuses(429, "TooManyRequests"), id="429"),
         pytest.param(refuses(401, "Unauthorized"), id="401 while a token is rotated"),
         pytest.param(hangs_up, id="a reset connection"),
-        pytest.param(waits(5, says({})), id="no answer in time"),
+        pytest.param(waits(60, says({})), id="no answer in time"),
     ],
 )
 async def test_bursts_of_failures_on_list_and_watch_are_outlived(failure: Answer):
@@ -219,8 +221,8 @@ async def test_what_a_write_taught_survives_older_news():
 
 async def test_a_hopeless_stream_is_not_hammered():
     """A peer that accepts every watch and ends it at once gets fewer and fewer of them."""
-    async with informed(says(listing(5)), streams(), timings=Timings()) as (informer, server, _):
-        await informer.wait_synced()
+    async with informed(says(listing(5)), streams(), timings=Timings()) as (_, server, _):
+        await until(lambda: len(server.seen) >= 2)
         await asyncio.sleep(1.0)
         assert 2 <= len(server.seen) <= 8
 
@@ -228,7 +230,7 @@ async def test_a_hopeless_stream_is_not_hammered():
 async def test_a_stream_that_is_silent_again_and_again_is_resumed_without_growing_pauses():
     async with informed(says(listing(5)), SILENT) as (informer, server, _):
         await informer.wait_synced()
-        await until(lambda: len(server.seen) == 6, 5 * FAST.silence + 2)
+        await until(lambda: len(server.seen) >= 6)
         await until(lambda: informer.problem is None)
         assert informer._backoff.failures <= 2
 

@@ -6,6 +6,7 @@ import signal
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -26,7 +27,7 @@ from aim_engine.local.control_plane import Cluster
 from aim_engine.objects import Key
 
 UNHURRIED = Timings()
-QUICK = UNHURRIED.scaled(0.1)
+QUICK = replace(UNHURRIED, lock=5.0, lease=6.0, renew_deadline=4.0, lease_retry=0.4)
 
 
 class Contender:
@@ -147,6 +148,7 @@ async def test_a_leader_that_is_asked_to_end_hands_over_at_once(cluster: Cluster
             old.signal(signal.SIGTERM)
             await old.says("released")
             await new.says("leading")
+        await until(lambda: any(not holder for holder, _ in record.states))
         released = max(version for holder, version in record.states if holder == "")
         assert (await versions_written(client, namespace, "old"))[-1] < released
 
@@ -277,7 +279,7 @@ async def test_a_lease_that_changed_unseen_is_given_back_only_if_it_is_ours(
     connection: Connection, namespace: str, holder: str, left: str
 ):
     key = Key(namespace, "leader")
-    async with Client(connection, UNHURRIED) as client:
+    async with Client(connection, replace(UNHURRIED, lease_retry=60.0, renew_deadline=120.0)) as client:
         elector = Elector(client, key, "me", LeaseFence())
         await elector.acquire()
         ours = await client.get(LEASES, key, Lease)

@@ -229,7 +229,7 @@ async def test_an_api_server_that_is_killed_under_load_is_followed_again(
                 parent = manifests.config_map(namespace, f"parent-{number}")
                 parent["metadata"]["labels"] = {"role": "parent"}
                 await asyncio.to_thread(api_server.call, "POST", f"/api/v1/namespaces/{namespace}/configmaps", parent)
-            await until(lambda: len(children.store) == 120 and controller.queue.idle)
+            await until(lambda: len(children.store) == 120 and controller.queue.idle, 600)
             await asyncio.to_thread(api_server.call, "DELETE", f"/api/v1/namespaces/{namespace}/configmaps/parent-0")
             await until(lambda: len(parents.store) == 59)
             controller.stop()

@@ -18,7 +18,7 @@ from tests.registry.servers import Authority
 from aim_engine.local import binaries
 from aim_engine.registry.limits import Limits
 
-LIMITS = Limits(request=5.0, connect=2.0, retry_pauses=(0.01, 0.02), failure_lifetime=0.0)
+LIMITS = Limits(request=60.0, connect=60.0, retry_pauses=(0.01, 0.02), failure_lifetime=0.0)
 
 
 @pytest.fixture(scope="session")

@@ -24,7 +24,7 @@ HTPASSWD = f"{USER}:$2b$04$A891iW1016OEEKdhFioVsO2L2gtMN0goaF.ehfKgF3iX8aJl/6j0W
 BASIC = "Basic " + base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode()
 IDENTITY_TOKEN = "an identity token"
 SERVICE, ISSUER = "registry.test", "tokens.test"
-START_SECONDS = 30.0
+START_SECONDS = 300.0
 
 
 @contextlib.contextmanager

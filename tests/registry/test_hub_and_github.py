@@ -11,7 +11,7 @@ from aim_engine.registry import errors
 from aim_engine.registry.client import Registry
 from aim_engine.registry.limits import Limits
 
-LIMITS = Limits(request=2.0, retry_pauses=(0.01, 0.02), hub_page_size=100)
+LIMITS = Limits(request=6.0, retry_pauses=(0.01, 0.02), hub_page_size=100)
 TOKEN = "ghp_0123456789"
 FAULTS = [
     pytest.param(says({}, 500), errors.ServerFailed, id="500"),

@@ -288,7 +288,7 @@ async def test_the_third_failure_is_told(plain: str, fault: Respond, kind: type[
 async def test_a_silent_registry_is_left_after_the_time_for_one_request(plain: str) -> None:
     async with (
         gate(plain, before=lambda r: stays_silent if r.path != "/v2/" else None) as front,
-        Registry(limits=Limits(request=1.0, retry_pauses=(0.01, 0.02))) as registry,
+        Registry(limits=Limits(request=5.0, retry_pauses=(0.01, 0.02))) as registry,
     ):
         with pytest.raises(errors.TimedOut, match="did not answer in time"):
             await registry.image(f"{front.host}/acme/aim:1.0")

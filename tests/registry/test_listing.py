@@ -14,7 +14,7 @@ from aim_engine.registry.client import Registry
 from aim_engine.registry.limits import Limits
 
 TAGS = tuple(f"1.{number}" for number in range(7))
-SMALL_PAGES = Limits(page_size=3, retry_pauses=(0.01,), request=5.0)
+SMALL_PAGES = Limits(page_size=3, retry_pauses=(0.01,), request=60.0)
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ async def test_what_came_before_a_broken_page_is_kept_and_the_failure_told(
 ) -> None:
     async with (
         gate(plain, before=lambda r: fault if "last" in r.query else None) as front,
-        Registry(limits=Limits(page_size=3, retry_pauses=(0.01,), request=2.0)) as registry,
+        Registry(limits=Limits(page_size=3, retry_pauses=(0.01,), request=6.0)) as registry,
     ):
         listing = await registry.tags(front.host, tagged)
     assert listing.names == TAGS[:3]

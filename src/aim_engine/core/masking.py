@@ -56,7 +56,7 @@ _NOT_A_WORD = r"""(?=[^\s"']{0,200}[0-9])[^\s"'\\]{8,}"""
 _ONE_WORD = r"""[^\s"'<>=]+"""
 
 _RULES = (
-    _after(r"-----BEGIN [A-Z ]*PRIVATE KEY-----", r".*?(?:-----END [A-Z ]*-----|\Z)", ("private key",)),
+    _after(r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?!\*{3})", r".*?(?:-----END [A-Z ]*-----|\Z)", ("private key",)),
     # By their own shape; first, because what is left may stand where a word before it tells of a secret.
     # Hugging Face; names such as hf_transfer and hf_overrides are no tokens
     _shaped(r"hf_(?:[A-Za-z0-9]{16,}|(?=[a-z]*[A-Z0-9])[A-Za-z0-9]{6,})", "hf_", replacement=f"hf_{_GONE}"),
@@ -111,7 +111,17 @@ _SHORTEST_WITHOUT_STEM = 40
 
 
 def masked(text: str) -> str:
-    """The text without tokens, keys, passwords and signatures."""
+    """The text without tokens, keys, passwords and signatures.
+
+    What one rule leaves may let another find more, so the rules are gone through until none does; each time there is
+    less that is not masked.
+    """
+    while (shown := _masked_once(text)) != text:
+        text = shown
+    return text
+
+
+def _masked_once(text: str) -> str:
     lower = text.lower()
     found = {stem for stem in _STEMS if stem in lower}
     if found == {""} and len(text) < _SHORTEST_WITHOUT_STEM:
