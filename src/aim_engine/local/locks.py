@@ -12,17 +12,22 @@ from pathlib import Path
 from aim_engine.local.errors import LocalError
 
 POLL_SECONDS = 0.1
+ASKING_SECONDS = 0.5
+"""Who has a file for longer does not only ask whether another holds it."""
 SILENT_SECONDS = 3.0
 """After which someone who waits wants to know for what."""
 
 
 @contextmanager
 def held(file: Path) -> Generator[None]:
-    """Hold `file`; raise LocalError if another process does, or asks at this moment whether one does."""
+    """Hold `file`; raise LocalError if another process does."""
     descriptor = os.open(file, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     try:
-        if not _take(descriptor):
-            raise LocalError(f"Another process holds {file}; end that one first.")
+        asked_until = time.monotonic() + ASKING_SECONDS
+        while not _take(descriptor):
+            if time.monotonic() > asked_until:
+                raise LocalError(f"Another process holds {file}; end that one first.")
+            time.sleep(POLL_SECONDS)
         yield
     finally:
         os.close(descriptor)

@@ -16,6 +16,7 @@ import msgspec
 
 from aim_engine.local import locks, processes
 from aim_engine.local.control_plane import components, startup
+from aim_engine.local.control_plane.certificates import write_private
 from aim_engine.local.control_plane.cluster import Files
 from aim_engine.local.control_plane.network import Network
 from aim_engine.local.control_plane.order import Answer, Order
@@ -37,7 +38,7 @@ async def supervise(order: Order) -> None:
         try:
             async with processes.crew(grace=0 if order.ephemeral else STOP_SECONDS) as crew:
                 cluster = await startup.bring_up(order, network, crew)
-                files.facts.write_bytes(msgspec.json.encode(cluster))
+                write_private(files.facts, msgspec.json.encode(cluster))
                 if _answered(Answer(cluster=cluster)):
                     await asyncio.Event().wait()
         except LocalError as failure:

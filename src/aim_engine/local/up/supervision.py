@@ -20,6 +20,7 @@ from aim_engine.local import binaries, control_plane, foreign_crds, locks, proce
 from aim_engine.local.binaries import progress
 from aim_engine.local.container.book import read_books
 from aim_engine.local.control_plane import Cluster
+from aim_engine.local.control_plane.certificates import write_private
 from aim_engine.local.demo import publish
 from aim_engine.local.errors import LocalError
 from aim_engine.local.node import capacity
@@ -97,7 +98,7 @@ class _Start:
                 except KubeError as failure:
                     raise LocalError(f"The API server does not do as it should: {failure}") from failure
                 facts = self._facts(site, sample)
-                self._files.facts.write_bytes(msgspec.json.encode(facts))
+                write_private(self._files.facts, msgspec.json.encode(facts))
                 self._tell(events.Up(facts))
                 await _until_it_ends(self._wish.directory)
 
