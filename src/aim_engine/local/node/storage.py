@@ -52,13 +52,14 @@ class Storage:
 
     async def run(self) -> None:
         """Provision and reclaim until cancelled."""
+        found = list(self._directory.iterdir())  # first, so that what another agent makes from now on is no stranger
         async with asyncio.TaskGroup() as group:
             for informer in (self._claims, self._volumes, self._classes):
                 group.create_task(informer.run(), name=informer.name)
             for _ in range(WORKERS):
                 group.create_task(self._work())
             if self._forgetful:
-                await self._remove_strangers()
+                await self._remove_strangers(found)
 
     async def find(self, namespace: str, name: str, pod: Pod) -> Path:
         """The directory of a bound claim; MountError says why there is none."""
@@ -116,12 +117,12 @@ class Storage:
             if claim.spec.storage_class_name == change.key.name and claims.awaits_us(claim):
                 self._todo.put_nowait(claim)
 
-    async def _remove_strangers(self) -> None:
+    async def _remove_strangers(self, found: list[Path]) -> None:
         await self._volumes.wait_synced()
         await self._claims.wait_synced()
         volumes = {volume.metadata.name for volume in self._volumes.store}
         coming = {claims.volume_name(claim) for claim in self._claims.store}
-        for path in self._directory.iterdir():
+        for path in found:
             if path.name not in volumes | coming:
                 await asyncio.to_thread(shutil.rmtree, path, ignore_errors=True)
 
