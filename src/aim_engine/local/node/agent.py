@@ -145,10 +145,12 @@ class Agent:
                 group.create_task(recorder.run(), name="events"),
                 group.create_task(storage.run(), name="storage"),
                 group.create_task(sources.run(), name="sources"),
-                group.create_task(registration.keep_alive(self._registrations, self._timings), name="leases"),
             ]
+            leases = group.create_task(registration.keep_alive(self._registrations, self._timings), name="leases")
             ready()
             await pods.run(self._stop)
+            leases.cancel()
+            await asyncio.wait([leases])  # else it might still report a node ready that has said it leaves
             await self._leave()
             with suppress(TimeoutError):
                 async with asyncio.timeout(LAST_WORDS):
