@@ -86,11 +86,22 @@ def _enter_namespaces(order: Order, agent: socket.socket) -> None:
             "gid_map": f"{order.group} {group} 1",
         }.items():
             Path("/proc/self", file).write_text(text)
-    child = os.fork() if order.mode == "isolated" else 0  # a namespace of process numbers begins with the next fork
-    if child or order.mode != "isolated":
-        agent.sendall(line(Forked(child or os.getpid())))
+    if order.mode == "isolated":
+        _enter_own_numbers(agent)
+    else:
+        agent.sendall(line(Forked(os.getpid())))
+
+
+def _enter_own_numbers(agent: socket.socket) -> None:
+    """Begin the namespace of process numbers, which takes a fork; only the parent knows the child's number outside."""
+    reading, writing = os.pipe()
+    child = os.fork()
     if child:
+        agent.sendall(line(Forked(child)))
         os._exit(0)
+    os.close(writing)
+    os.read(reading, 1)  # ends with the parent: the agent hears of this process before it hears from it
+    os.close(reading)
 
 
 def _noticed(number: int, frame: FrameType | None) -> None:
