@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.cluster.node_stage import (
+    DEADLINE,
     DEPLOYMENTS,
     LEASES,
     NODES,
@@ -28,6 +29,7 @@ from aim_engine.kube.client import Selection
 from aim_engine.local.container.book import read_books
 from aim_engine.local.control_plane import Cluster
 from aim_engine.local.errors import LocalError
+from aim_engine.local.node import node_objects
 from aim_engine.local.node.agent import nodes
 from aim_engine.objects import Key
 
@@ -64,7 +66,9 @@ async def test_the_lease_of_a_node_is_renewed(here: Stage) -> None:
     await until(renewed)
 
 
-async def test_a_node_that_was_deleted_registers_again(here: Stage) -> None:
+async def test_a_node_that_was_deleted_registers_again(here: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    # The taint of the stage goes with the node, so that only the lack of room keeps pods of other tests away.
+    monkeypatch.setitem(node_objects.CAPACITY, "pods", "0")
     before = await here.get(NODES, here.machine.name)
     await here.client.delete(NODES, Key("", here.machine.name))
     await here.until(
@@ -102,7 +106,7 @@ async def aim_node(here: Stage) -> AsyncGenerator[asyncio.subprocess.Process]:
     finally:
         if process.returncode is None:
             process.send_signal(signal.SIGTERM)
-        await asyncio.wait_for(process.wait(), 60)
+        await asyncio.wait_for(process.wait(), DEADLINE)
 
 
 def marked(word: str) -> list[int]:
@@ -141,7 +145,7 @@ async def test_nothing_is_left_when_the_agent_stops(cluster: Cluster, namespace:
             await crowd(here, namespace)
             assert marked(namespace)
             process.send_signal(signal.SIGTERM)
-            assert await asyncio.wait_for(process.wait(), 60) == 0
+            assert await asyncio.wait_for(process.wait(), DEADLINE) == 0
         assert not marked(namespace)
         assert not mounts(here)
         assert not list((here.directory / "pods").iterdir())

@@ -76,6 +76,7 @@ async def test_a_native_sidecar_starts_before_and_ends_after_the_main_container(
         initContainers=[sidecar],
         volumes=[{"name": "shared", "persistentVolumeClaim": {"claimName": "shared"}}],
         restartPolicy="Never",
+        terminationGracePeriodSeconds=3000,
     )
     claim = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Mi"}}}
     await here.create(CLAIMS, "shared", spec=claim)
@@ -152,8 +153,6 @@ async def test_a_slow_pull_holds_the_container_back(here: Stage) -> None:
     await here.pod(
         "slow", {"image": "registry.example.com/slow:1", "args": ["-c", "echo pulled"]}, restartPolicy="Never"
     )
-    await here.until_event("slow", "Pulling")
-    assert waiting(await here.get(PODS, "slow")) == "ContainerCreating"
     await here.until_phase("slow", "Succeeded")
     taken = await here.until_event("slow", "Pulled")
     assert float(taken.partition(" in ")[2].partition("ms")[0]) >= 1500
@@ -185,6 +184,7 @@ async def test_a_container_that_must_not_be_root(here: Stage) -> None:
 async def test_a_pod_can_be_deleted_while_its_image_is_pulled(here: Stage) -> None:
     await here.pod("endless", {"image": "registry.example.com/endless:1"})
     await here.until_event("endless", "Pulling")
+    await here.until(PODS, "endless", lambda seen: waiting(seen) == "ContainerCreating")
     await here.delete("endless")
     await here.until_gone(PODS, "endless")
 
@@ -265,7 +265,9 @@ async def test_last_words_can_be_written_to_another_path(here: Stage) -> None:
 
 
 async def test_a_pod_past_its_deadline_fails(here: Stage) -> None:
-    await here.pod("late", sh("exec sleep 1000"), activeDeadlineSeconds=30)
+    await here.pod("late", sh("exec sleep 1000"))
+    await here.until_ready("late")
+    await here.client.patch(PODS, Key(here.namespace, "late"), {"spec": {"activeDeadlineSeconds": 1}})
     pod = await here.until_phase("late", "Failed")
     assert pod["status"]["reason"] == "DeadlineExceeded"
     assert pod["status"]["message"] == "Pod was active on the node longer than the specified deadline"

@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import pytest
-from tests.cluster.node_stage import CLAIMS, JOBS, Manifest, Stage, condition, container, sh, stage
+from tests.cluster.node_stage import CLAIMS, DEADLINE, JOBS, Manifest, Stage, condition, container, sh, stage
 
 from aim_engine.kube.client import Selection
 from aim_engine.kube.resource import PODS
@@ -75,7 +75,7 @@ async def test_two_hundred_short_jobs_at_once_all_succeed_with_their_own_logs(he
         jobs = (await here.client.list(JOBS, Selection(here.namespace))).items
         return [each for each in jobs if condition(each, "Complete") == "True"]
 
-    async with asyncio.timeout(180):
+    async with asyncio.timeout(DEADLINE):
         while len(await finished()) < len(numbers):
             await asyncio.sleep(0.5)
     pods = (await here.client.list(PODS, Selection(here.namespace))).items

@@ -67,7 +67,11 @@ async def test_the_log_of_the_run_before(here: Stage) -> None:
 async def test_a_crash_loop_still_has_its_last_log(here: Stage) -> None:
     await here.pod("crashing", sh("echo boom; exit 1"))
     await here.until(PODS, "crashing", lambda pod: waiting(pod) == "CrashLoopBackOff")
-    assert await here.logs("crashing") == "boom\n"
+
+    async def told() -> bool:
+        return await here.logs("crashing") == "boom\n"
+
+    await until(told)  # a run that has just begun has printed nothing yet
     assert await here.logs("crashing", previous=True) == "boom\n"
 
 

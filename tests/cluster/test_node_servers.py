@@ -87,7 +87,9 @@ async def test_a_deployment_whose_servers_answer_at_addresses_of_their_own(here:
 
 
 async def test_readiness_flips_with_what_the_server_says(here: Stage) -> None:
-    made = await here.pod("flipping", server(readinessProbe=http("/ready", failureThreshold=2)), volumes=SHARED)
+    # Not more often: each failure is an event, and a pod has only so many of them.
+    probe = http("/ready", failureThreshold=2, periodSeconds=10)
+    made = await here.pod("flipping", server(readinessProbe=probe), volumes=SHARED)
     await here.until_ready("flipping")
     (shared(here, made) / "ready").touch()
     pod = await here.until_ready("flipping", "False")
@@ -99,7 +101,11 @@ async def test_readiness_flips_with_what_the_server_says(here: Stage) -> None:
 
 
 async def test_a_server_that_is_not_alive_is_restarted(here: Stage) -> None:
-    made = await here.pod("sick", server(livenessProbe=http("/alive", failureThreshold=2)), volumes=SHARED)
+    probes = {
+        "startupProbe": http("/started", failureThreshold=600, periodSeconds=10),
+        "livenessProbe": http("/alive", failureThreshold=2),
+    }
+    made = await here.pod("sick", server(**probes), volumes=SHARED)
     await here.until_ready("sick")
     (shared(here, made) / "alive").touch()
     await here.until(PODS, "sick", lambda seen: container(seen)["restartCount"] >= 1)
@@ -136,7 +142,8 @@ async def test_a_tcp_probe(here: Stage) -> None:
     await here.pod("listening", server(readinessProbe=probe), volumes=SHARED)
     await here.until_ready("listening")
     await here.pod("deaf", sh("exec sleep 1000", readinessProbe=probe))
-    refused = await here.until_event("deaf", "Unhealthy", "Readiness probe failed: dial tcp ")
+    refused = await here.until_event("deaf", "Unhealthy", "connect: connection refused")
+    assert refused.startswith("Readiness probe failed: dial tcp ")
     assert refused.endswith(":8000: connect: connection refused")
     assert condition(await here.get(PODS, "deaf"), "Ready") == "False"
 
@@ -145,7 +152,9 @@ async def test_a_deleted_pod_gets_its_hook_its_signal_and_its_grace(here: Stage)
     mount = {"volumeMounts": [{"name": "shared", "mountPath": "/shared"}]}
     hook = {"preStop": {"exec": {"command": ["touch", "/shared/hook"]}}}
     script = "trap 'echo signal after $(ls /shared); exit 0' TERM; echo up; while :; do sleep 0.05; done"
-    made = await here.pod("polite", sh(script, lifecycle=hook, **mount), volumes=SHARED)
+    made = await here.pod(
+        "polite", sh(script, lifecycle=hook, **mount), volumes=SHARED, terminationGracePeriodSeconds=3000
+    )
     await here.until_ready("polite")
     async with here.following("polite") as lines:
         assert await lines.readline() == b"up\n"
@@ -161,17 +170,25 @@ async def test_a_deleted_pod_gets_its_hook_its_signal_and_its_grace(here: Stage)
 
 
 async def test_a_process_that_ignores_its_end_is_killed_after_the_grace_period(here: Stage) -> None:
-    made = await here.pod(
-        "stubborn", sh("trap '' TERM; while :; do sleep 0.05; done"), terminationGracePeriodSeconds=10
-    )
+    script = "trap '' TERM; echo up; while :; do sleep 0.05; done"
+    made = await here.pod("stubborn", sh(script), terminationGracePeriodSeconds=10)
     await here.until_ready("stubborn")
+
+    async def deaf() -> bool:
+        return await here.logs("stubborn") == "up\n"
+
+    await until(deaf)
     lived = processes(made["metadata"]["uid"])
     assert lived
     started = asyncio.get_running_loop().time()
     await here.delete("stubborn")
     await here.until_gone(PODS, "stubborn")
     assert asyncio.get_running_loop().time() - started >= 10 * QUICK.grace_unit
-    assert not [each for each in lived if Path("/proc", str(each)).exists()]
+
+    async def ended() -> bool:
+        return not [each for each in lived if Path("/proc", str(each)).exists()]
+
+    await until(ended)
 
 
 async def test_a_pod_deleted_by_force_leaves_no_process(here: Stage) -> None:
