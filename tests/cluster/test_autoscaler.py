@@ -68,6 +68,10 @@ def told(item: Any, kind: str) -> dict[str, Any]:
     return next((one for one in item.get("status", {}).get("conditions") or [] if one["type"] == kind), {})
 
 
+def measured(item: Any) -> list[str]:
+    return [one["external"]["current"]["averageValue"] for one in item["status"].get("currentMetrics") or []]
+
+
 @pytest.fixture
 def stage(api_server: ApiServer, namespace: str) -> Stage:
     return Stage(api_server, namespace)
@@ -118,10 +122,8 @@ def test_a_scaled_object_at_rest_is_not_written(stage: Stage) -> None:
     stage.until_said("ScalingActive", "ValidMetricFound")
     pods = stage.until_replicas(1) and stage.server.call("GET", stage.pods)["items"]
     ask(f"http://{pods[0]['status']['podIP']}:8000", "/load", {"requests": 1})
-    stage.server.wait_until(
-        stage.autoscaler,
-        lambda item: item["status"]["currentMetrics"][0]["external"]["current"]["averageValue"] == "1",
-    )
+    stage.server.wait_until(stage.autoscaler, lambda item: measured(item) == ["1"])
+    stage.server.wait_until(f"{stage.scaled}/chat", lambda item: told(item, "Active").get("status") == "True")
     before = versions(stage)
     asked = len(looks(stage, pods[0]))
     until(lambda: len(looks(stage, pods[0])) >= asked + 3, "it looks again")

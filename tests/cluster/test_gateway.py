@@ -126,7 +126,7 @@ def test_requests_stream_time_out_and_pass_on_what_the_pod_says(stage: Stage) ->
     answer = stage.ask("/nowhere")
     assert (answer.status, answer.content) == (404, {"error": "no /nowhere here"}), "the pod's own words"
 
-    asked = {**talk, "stream": True, "pause": 1.5}
+    asked = {**talk, "stream": True, "pause": 4}
     words = [
         (moment, line)
         for moment, line in stream(stage.address, f"/{stage.namespace}/v1/chat/completions", asked)
