@@ -27,7 +27,7 @@ async def accompany(owner: int, command: list[str]) -> int:
     if not ended.done():
         process.terminate()
         try:
-            await asyncio.wait_for(asyncio.shield(ended), 10)
+            await asyncio.wait_for(asyncio.shield(ended), 60)
         except TimeoutError:
             process.kill()
     return await ended

@@ -115,9 +115,9 @@ async def test_nothing_is_left_when_a_start_is_given_up(directory: Path) -> None
     )
     lock = directory / "running.lock"
     await until(lambda: lock.exists() and lock.read_text() != "", seconds=60)
+    above = int(lock.read_text())
     start.kill()
     await start.wait()
-    above = int(lock.read_text())
     await until(lambda: not alive(above), seconds=120)
     await until(lambda: not control_plane.find(directory), seconds=60)
 
