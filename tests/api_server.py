@@ -48,6 +48,12 @@ class ApiServer:
         assert status < 300, f"{method} {path}: {status} {answer}"
         return answer
 
+    def may(self, user: str, path: str) -> bool:
+        """Whether a user may read what is no object, `/metrics` for one."""
+        review = {"spec": {"user": user, "nonResourceAttributes": {"path": path, "verb": "get"}}}
+        answer = self.call("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", review)
+        return answer["status"]["allowed"] is True
+
     def wait_for(self, path: str) -> Any:
         """Wait until `path` exists; return the object."""
         deadline = time.monotonic() + DEADLINE

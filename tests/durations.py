@@ -6,7 +6,7 @@ from aim_engine.kube.timings import Timings
 
 
 def shortened(share: float) -> Timings:
-    """A share of all durations but of those that a busy machine would miss: answers and leases keep their time."""
+    """A share of all durations but of those that a busy machine would miss: answers, passes and leases have time."""
     whole = Timings()
     return replace(
         whole.scaled(share),
@@ -15,4 +15,6 @@ def shortened(share: float) -> Timings:
         lease=whole.lease,
         renew_deadline=whole.renew_deadline,
         lease_retry=whole.lease_retry,
+        release=60.0,
+        one_pass=whole.one_pass,
     )

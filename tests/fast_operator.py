@@ -20,9 +20,11 @@ from aim_engine.registry.limits import Limits
 
 WEIGHTS = dataclasses.replace(downloads.Timings() * 0.01, again=timedelta(seconds=1))
 REGISTRIES = Limits(
-    request=8.0, connect=5.0, retry_pauses=(0.1, 0.3), answer_lifetime=6.0, failure_lifetime=0.5, rate_limit_pause=6.0
+    request=20.0, connect=15.0, retry_pauses=(0.1, 0.3), answer_lifetime=6.0, failure_lifetime=0.5, rate_limit_pause=6.0
 )
-TEMPLATES = msgspec.structs.replace(discovery.Timings() * 0.04, patience=timedelta(seconds=4))
+SEEN = timedelta(seconds=12)
+"""What tests have to see lasts so long."""
+TEMPLATES = msgspec.structs.replace(discovery.Timings() * 0.04, first_pause=SEEN, patience=SEEN, kept_for=SEEN)
 
 
 def main() -> None:

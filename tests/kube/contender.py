@@ -22,8 +22,8 @@ from aim_engine.kube.timings import Timings
 from aim_engine.objects import Key
 
 WRITERS = 8
-TIMINGS = Timings(lease=20, renew_deadline=15, lease_retry=5)
-"""Long enough that a busy machine neither loses the lease nor leaves it."""
+TIMINGS = Timings(release=60)
+"""As in a cluster; only that a busy machine always gives the lease back."""
 
 
 async def write(client: Client, namespace: str, name: str, stop: asyncio.Event) -> None:

@@ -26,7 +26,7 @@ from aim_engine.kube.timings import Timings
 from aim_engine.local.control_plane import Cluster
 from aim_engine.objects import Key
 
-UNHURRIED = Timings()
+UNHURRIED = Timings(release=60)
 QUICK = replace(UNHURRIED, lock=5.0, lease=6.0, renew_deadline=4.0, lease_retry=0.4)
 
 
@@ -279,7 +279,7 @@ async def test_a_lease_that_changed_unseen_is_given_back_only_if_it_is_ours(
     connection: Connection, namespace: str, holder: str, left: str
 ):
     key = Key(namespace, "leader")
-    async with Client(connection, replace(UNHURRIED, lease_retry=60.0, renew_deadline=120.0)) as client:
+    async with Client(connection, UNHURRIED) as client:
         elector = Elector(client, key, "me", LeaseFence())
         await elector.acquire()
         ours = await client.get(LEASES, key, Lease)

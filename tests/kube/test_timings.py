@@ -11,7 +11,7 @@ def test_the_promised_durations():
     assert (timings.retry, timings.retry_most, timings.resync) == (0.005, 1000, 10 * 3600)
     assert (timings.lock, timings.lock_poll) == (30, 0.1)
     assert (timings.event_window, timings.event_refill) == (600, 300)
-    assert timings.shutdown + timings.lease_retry <= 10, "the end of a process, the release of its lease included"
+    assert timings.shutdown + timings.release <= 10, "the end of a process, the release of its lease included"
     assert timings.renew_deadline < timings.lease
 
 

@@ -130,7 +130,7 @@ class Elector:
         if not held:
             return
         try:
-            async with asyncio.timeout(self._timings.lease_retry):
+            async with asyncio.timeout(self._timings.release):
                 while not await self._given_back():
                     pass
         except (KubeError, TimeoutError) as error:

@@ -41,6 +41,8 @@ class Timings:
     """How long after its last renewal the holder stops by itself."""
     lease_retry: float = 2.0
     """Between two attempts to take or renew the lease."""
+    release: float = 2.0
+    """Until the lease is given back when the process ends; after that it is left to expire."""
 
     lock: float = 30.0
     """How long a short-lived lock is respected, and how long it is waited for."""

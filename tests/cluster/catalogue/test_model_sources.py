@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from tests.cluster.catalogue.conftest import run
-from tests.cluster.catalogue.words import Catalogue, condition, message, state
+from tests.cluster.catalogue.words import NOW_AND_THEN, Catalogue, condition, message, state
 from tests.registry.pushing import Pusher
 
 SOURCES, MODELS = "aimclustermodelsources", "aimclustermodels"
@@ -38,7 +38,7 @@ def images_of(catalogue: Catalogue, source: str) -> set[str]:
 def test_every_image_that_fits_becomes_a_model(catalogue: Catalogue, open_registry: str, shelf: str) -> None:
     name = f"source-{catalogue.unique}"
     filters = [{"image": f"{shelf}/*", "exclude": [f"{shelf}/aim-b"], "versions": [">=1.1"]}]
-    catalogue.apply(SOURCES, name, {"registry": open_registry, "filters": filters})
+    catalogue.apply(SOURCES, name, {"registry": open_registry, "filters": filters, **NOW_AND_THEN})
     source = catalogue.until(
         SOURCES, name, lambda one: state(one) == "Ready" and condition(one, "Syncing") == ("False", "SyncComplete")
     )
@@ -64,7 +64,7 @@ def test_every_image_that_fits_becomes_a_model(catalogue: Catalogue, open_regist
 def test_a_filter_that_fails_does_not_touch_the_others(catalogue: Catalogue, open_registry: str, shelf: str) -> None:
     name = f"source-{catalogue.unique}"
     filters = [{"image": f"{shelf}/aim-a"}, {"image": "127.0.0.1:9/acme/aim"}]
-    catalogue.apply(SOURCES, name, {"registry": open_registry, "filters": filters})
+    catalogue.apply(SOURCES, name, {"registry": open_registry, "filters": filters, **NOW_AND_THEN})
     source = catalogue.until_state(SOURCES, name, "Degraded")
     assert condition(source, "FiltersReady") == ("False", "SomeFiltersFailed")
     assert message(source, "FiltersReady").startswith('1 of 2 filters had errors: "127.0.0.1:9/acme/aim": ')
@@ -81,7 +81,8 @@ def test_a_filter_that_fails_does_not_touch_the_others(catalogue: Catalogue, ope
 
 def test_no_more_models_than_allowed(catalogue: Catalogue, open_registry: str, shelf: str) -> None:
     name = f"source-{catalogue.unique}"
-    catalogue.apply(SOURCES, name, {"registry": open_registry, "filters": [{"image": f"{shelf}/*"}], "maxModels": 4})
+    spec = {"registry": open_registry, "filters": [{"image": f"{shelf}/*"}], "maxModels": 4, **NOW_AND_THEN}
+    catalogue.apply(SOURCES, name, spec)
     source = catalogue.until(SOURCES, name, lambda one: one.get("status", {}).get("modelsLimitReached") is True)
     assert (source["status"]["discoveredModels"], source["status"]["availableModels"]) == (4, 6)
     assert condition(source, "MaxModelsLimitReached") == ("True", "LimitReached")

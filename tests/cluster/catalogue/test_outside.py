@@ -8,7 +8,7 @@ import asyncio
 import pytest
 from tests.cluster.catalogue.conftest import run
 from tests.cluster.catalogue.test_model_sources import models_of
-from tests.cluster.catalogue.words import Catalogue, condition, message, state
+from tests.cluster.catalogue.words import NOW_AND_THEN, Catalogue, condition, message, state
 from tests.internet import GITHUB, HUB, MIRRORED, TOKEN, Internet
 from tests.registry.pushing import Pusher
 
@@ -128,7 +128,7 @@ def test_a_repository_of_docker_hub_that_cannot_be_read_is_passed_over_and_told(
 ) -> None:
     name = f"source-{catalogue.unique}"
     internet.publish(organisation, open_registry, unreadable="aim-b")
-    catalogue.apply(SOURCES, name, {"filters": [{"image": f"{organisation}/*"}]})
+    catalogue.apply(SOURCES, name, {"filters": [{"image": f"{organisation}/*"}], **OFTEN})
     source = catalogue.until_state(SOURCES, name, "Ready")
     assert condition(source, "FiltersReady") == ("True", "AllFiltersSucceeded")
     assert f"{organisation}/aim-b (" in message(source, "FiltersReady")
@@ -153,9 +153,8 @@ def test_a_mirror_is_read_in_place_of_its_registry_and_names_stay(
 ) -> None:
     name = f"source-{catalogue.unique}"
     run(push(open_registry, [f"{organisation}/aim-many"], [f"1.0.{patch}" for patch in range(9)]))
-    catalogue.apply(SOURCES, name, {"registry": MIRRORED, "filters": [{"image": f"{organisation}/*"}]})
-    source = catalogue.until_state(SOURCES, name, "Ready")
-    assert source["status"]["availableModels"] == 12
+    catalogue.apply(SOURCES, name, {"registry": MIRRORED, "filters": [{"image": f"{organisation}/*"}], **OFTEN})
+    catalogue.until(SOURCES, name, lambda one: one.get("status", {}).get("availableModels") == 12)
     catalogue.wait(lambda: len(images_of(catalogue, name)) == 12, "all pages of the catalogue and of the tags")
     assert all(image.startswith(f"{MIRRORED}/{organisation}/aim-") for image in images_of(catalogue, name))
     model = models_of(catalogue, name)[0]
@@ -169,7 +168,8 @@ def test_five_hundred_images_in_pages(catalogue: Catalogue, open_registry: str, 
     repositories = [f"{organisation}/aim-{index:02}" for index in range(50)]
     run(push(open_registry, repositories, [f"1.{minor}.0" for minor in range(10)]))
     internet.publish(organisation, open_registry)
-    catalogue.apply(SOURCES, name, {"filters": [{"image": f"{organisation}/*"}], "maxModels": 500})
+    spec = {"filters": [{"image": f"{organisation}/*"}], "maxModels": 500, **NOW_AND_THEN}
+    catalogue.apply(SOURCES, name, spec)
     source = catalogue.until(SOURCES, name, lambda one: one.get("status", {}).get("discoveredModels") == 500)
     assert source["status"]["availableModels"] == 500
     assert condition(source, "MaxModelsLimitReached") == ("True", "LimitReached")

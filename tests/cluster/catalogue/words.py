@@ -21,6 +21,9 @@ KINDS = {
     "aimclustermodelsources": "AIMClusterModelSource",
 }
 
+NOW_AND_THEN = {"syncInterval": "20s"}
+"""For sources that are to look again soon if a registry was slow to answer."""
+
 
 def condition(item: Any, kind: str) -> tuple[str, str]:
     """Status and reason of a condition."""

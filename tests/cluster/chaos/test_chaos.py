@@ -71,7 +71,7 @@ def companions(cluster: Cluster) -> Iterator[None]:
         for process in running:
             process.terminate()
         for process in running:
-            process.wait(30)
+            process.wait(120)
 
 
 def leading_to(server: ExtraServer, directory: Path) -> Path:

@@ -66,4 +66,4 @@ def test_kinds_that_appear_later_are_followed(
         own_server.wait_until(service, lambda item: told(item, "HTTPRouteReady") == "HTTPRoutePending")
         routes = own_server.call("GET", LATE["httproutes.gateway.networking.k8s.io"])["items"]
         assert [one["spec"]["parentRefs"][0]["name"] for one in routes] == ["edge"]
-        assert operator.ready
+        until(lambda: operator.ready, "the operator is ready all the time")

@@ -66,7 +66,7 @@ def ended(pair: Pair) -> Iterator[Pair]:
 
 def test_the_stand_by_is_ready_and_writes_nothing(pair: Pair) -> None:
     pair.write_something("before")
-    assert pair.second.ready
+    pair.second.wait_ready()
     assert [one for one in pair.proxies[1].writes if one.of_object] == []
 
     pair.first.send(signal.SIGTERM)

@@ -26,10 +26,9 @@ class Machine:
         self.come()
 
     def come(self) -> None:
+        avoided = {"taints": [{"key": "tests.aim.eai.amd.com/goes", "effect": "PreferNoSchedule"}]}
+        self._server.call("POST", "/api/v1/nodes", {"metadata": {"name": "v620-1"}, "spec": avoided})
         self._process = start(self._log, self._command, lambda: "Nodes are ready" in self._log.read_text())
-        avoided = {"spec": {"taints": [{"key": "tests.aim.eai.amd.com/goes", "effect": "PreferNoSchedule"}]}}
-        merge = "application/merge-patch+json"
-        assert self._server.request("PATCH", self.path, avoided, content_type=merge)[0] == 200
 
     def go(self) -> None:
         """End the node, and take it out of the cluster as its administrator does."""
