@@ -17,8 +17,8 @@ from aim_engine.kube.client import Client
 from aim_engine.kube.resource import Resource
 from aim_engine.local import shipped
 from aim_engine.local.control_plane import Cluster
-from aim_engine.local.control_plane.certificates import write_private
 from aim_engine.local.errors import LocalError
+from aim_engine.local.private_files import write_private
 from aim_engine.objects import Manifest
 
 NAMESPACE, ACCOUNT = "aim-system", "aim-engine-controller-manager"

@@ -10,6 +10,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from aim_engine.local.private_files import write_private
+
 AUTHORITY_DAYS = 3650
 CERTIFICATE_DAYS = 365
 _HOUR = datetime.timedelta(hours=1)
@@ -77,15 +79,6 @@ def signing_key(directory: Path, name: str) -> None:
     write_private(directory / f"{name}.key", _pem(key))
     public = key.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
     write_private(directory / f"{name}.pub", public)
-
-
-def write_private(file: Path, content: bytes) -> None:
-    """Write a file that only its owner can read, at no moment anybody else, and never half of it."""
-    part = file.with_name(f".{file.name}.part")
-    part.unlink(missing_ok=True)
-    part.touch(mode=0o600)
-    part.write_bytes(content)
-    part.rename(file)
 
 
 def _builder(

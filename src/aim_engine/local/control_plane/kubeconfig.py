@@ -5,7 +5,7 @@ from pathlib import Path
 
 import yaml
 
-from aim_engine.local.control_plane.certificates import write_private
+from aim_engine.local.private_files import write_private
 
 
 def write(file: Path, *, server: str, keys: Path, client: str) -> None:

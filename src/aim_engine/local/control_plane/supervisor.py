@@ -16,11 +16,11 @@ import msgspec
 
 from aim_engine.local import locks, processes
 from aim_engine.local.control_plane import components, startup
-from aim_engine.local.control_plane.certificates import write_private
 from aim_engine.local.control_plane.cluster import Files
 from aim_engine.local.control_plane.network import Network
 from aim_engine.local.control_plane.order import Answer, Order
 from aim_engine.local.errors import LocalError
+from aim_engine.local.private_files import write_private
 
 STOP_SECONDS = 10.0
 """How long a program of a lasting cluster may take to end."""

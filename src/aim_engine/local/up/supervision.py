@@ -20,10 +20,10 @@ from aim_engine.local import binaries, control_plane, foreign_crds, locks, proce
 from aim_engine.local.binaries import progress
 from aim_engine.local.container.book import read_books
 from aim_engine.local.control_plane import Cluster
-from aim_engine.local.control_plane.certificates import write_private
 from aim_engine.local.demo import publish
 from aim_engine.local.errors import LocalError
 from aim_engine.local.node import capacity
+from aim_engine.local.private_files import write_private
 from aim_engine.local.processes import Child, Crew, Program, last_words
 from aim_engine.local.up import events, objects, story
 from aim_engine.local.up.events import Tell
