@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.api_server import ApiServer
 from tests.kube.world import until
-from tests.local.census import alive, children, supervisor
+from tests.local.census import alive, children, is_waiting, supervisor
 
 from aim_engine.local import control_plane
 from aim_engine.local.control_plane import Cluster
@@ -130,6 +130,21 @@ async def test_nothing_is_left_when_the_supervisor_is_killed(directory: Path) ->
     os.kill(above, signal.SIGKILL)
     await until(lambda: not any(map(alive, [above, *below])), seconds=60)
     await until(lambda: not control_plane.find(directory), seconds=60)
+
+
+async def test_a_cluster_that_is_told_twice_to_end_ends_in_good_order_all_the_same(directory: Path) -> None:
+    cluster = await control_plane.start(directory)
+    above = supervisor(cluster)
+    below = children(above)
+    youngest = next(pid for pid, program in below.items() if program == "kube-controller-manager")
+    os.kill(youngest, signal.SIGSTOP)  # so that the end lasts until the second signal has come
+    os.kill(above, signal.SIGTERM)
+    await until(lambda: is_waiting(signal.SIGTERM, youngest), seconds=60)
+    os.kill(above, signal.SIGTERM)
+    await until(lambda: not is_waiting(signal.SIGTERM, above), seconds=60)
+    os.kill(youngest, signal.SIGCONT)
+    await until(lambda: not any(map(alive, [above, *below])), seconds=120)
+    assert "stopped insecure grpc server" in cluster.files.log("etcd").read_text(), "the eldest, which ends last"
 
 
 async def test_a_program_that_dies_is_reported_with_its_last_lines(directory: Path) -> None:

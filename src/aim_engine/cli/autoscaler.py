@@ -22,7 +22,8 @@ def command(kubeconfig: Path, interval: float) -> None:
 
     Each ScaledObject gets its HorizontalPodAutoscaler. The numbers are read from the metrics of the pods themselves.
     """
-    from aim_engine.cli import interruption, logs
+    from aim_engine.cli import logs
+    from aim_engine.local import interruption
     from aim_engine.settings import Settings
 
     logs.configure(Settings(zap_encoder="console"))

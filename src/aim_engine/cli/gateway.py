@@ -24,7 +24,8 @@ def command(kubeconfig: Path, host: str, port: int) -> None:
     Gateways of the class `aim-local` are served, all of them at this one address whatever their listeners say.
     Requests go to Ready pods by path prefix, with rewriting and timeouts.
     """
-    from aim_engine.cli import interruption, logs
+    from aim_engine.cli import logs
+    from aim_engine.local import interruption
     from aim_engine.settings import Settings
 
     logs.configure(Settings(zap_encoder="console"))

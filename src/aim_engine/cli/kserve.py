@@ -16,8 +16,7 @@ def command(kubeconfig: Path) -> None:
     It is the real controller in Standard mode: an InferenceService becomes a Deployment and a Service. It makes no
     ingress. The first run builds it, which takes some minutes. Its log is kserve.log among those of the cluster.
     """
-    from aim_engine.cli import interruption
-    from aim_engine.local import kserve
+    from aim_engine.local import interruption, kserve
     from aim_engine.local.binaries.catalog import KSERVE
     from aim_engine.local.control_plane.local_cluster import cluster_of
 

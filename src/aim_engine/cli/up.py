@@ -134,26 +134,13 @@ def _as_events(wish: "Wish") -> None:
 
 def _run(wish: "Wish", tell: "Tell") -> None:
     """Run everything until SIGINT or SIGTERM, which end it in good order."""
+    from aim_engine.local import interruption
     from aim_engine.local.up import supervision
 
     async def work() -> None:
         await supervision.run(wish, crds.write(_made(wish.directory) / "crds"), tell)
 
-    async def until_told() -> None:
-        task, loop = asyncio.ensure_future(work()), asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, _cancel_once, task)
-        await asyncio.wait({task})
-        if not task.cancelled():
-            task.result()
-
-    asyncio.run(until_told())
-
-
-def _cancel_once(task: "asyncio.Task[None]") -> None:
-    """Cancel a task; told again, let it finish what it has to clean up."""
-    if not task.cancelling():
-        task.cancel()
+    asyncio.run(interruption.until(work()))
 
 
 def _made(directory: Path) -> Path:

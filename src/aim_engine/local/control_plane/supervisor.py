@@ -8,13 +8,12 @@ If nobody reads the answer any more, because the start was given up, it ends the
 import asyncio
 import os
 import shutil
-import signal
 import sys
 from pathlib import Path
 
 import msgspec
 
-from aim_engine.local import locks, processes
+from aim_engine.local import interruption, locks, processes
 from aim_engine.local.control_plane import components, startup
 from aim_engine.local.control_plane.cluster import Files
 from aim_engine.local.control_plane.network import Network
@@ -52,11 +51,10 @@ async def supervise(order: Order) -> None:
 
 
 def _end_with(owner: int | None) -> None:
-    """Cancel the current task on SIGTERM, SIGINT and the end of the process `owner`."""
-    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    """Cancel the current task, once, on SIGTERM, SIGINT and the end of the process `owner`."""
+    task = asyncio.current_task()
     assert task
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, task.cancel)
+    interruption.listen(task)
     if owner is None:
         return
     try:
@@ -64,13 +62,13 @@ def _end_with(owner: int | None) -> None:
     except ProcessLookupError:
         task.cancel()
         return
-    loop.add_reader(descriptor, _ended, descriptor, task)
+    asyncio.get_running_loop().add_reader(descriptor, _ended, descriptor, task)
 
 
 def _ended(descriptor: int, task: asyncio.Task[None]) -> None:
     asyncio.get_running_loop().remove_reader(descriptor)
     os.close(descriptor)
-    task.cancel()
+    interruption.cancel_once(task)
 
 
 def _answered(answer: Answer) -> bool:
