@@ -12,6 +12,7 @@ import pytest
 from tests.kube.world import until
 from tests.local.census import alive, of
 
+from aim_engine.local import control_plane
 from aim_engine.local.up import facts
 
 PARTS = ("kserve", "gateway", "autoscaler", "registry", "hub")
@@ -28,8 +29,11 @@ def directory(tmp_path: Path) -> Iterator[Path]:
     aim("down", directory=place)
 
 
-def aim(*arguments: str, directory: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command(*arguments, directory=directory), capture_output=True, text=True, check=False)
+def aim(
+    *arguments: str, directory: Path, environment: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    line = command(*arguments, directory=directory)
+    return subprocess.run(line, env=environment, capture_output=True, text=True, check=False)
 
 
 def command(*arguments: str, directory: Path) -> list[str]:
@@ -117,6 +121,18 @@ def test_a_port_that_is_taken_is_named(directory: Path, way: tuple[str, ...]) ->
         run = aim("up", "--port", port, *way, directory=directory)
     expected = f"aim: Port {port} is in use on 127.0.0.1; name another one with --port, or none.\n"
     assert (run.returncode, run.stderr) == (1, expected)
+
+
+def test_a_start_that_fails_before_it_takes_a_running_cluster_over_leaves_that_alone(
+    directory: Path, tmp_path: Path
+) -> None:
+    assert aim("cluster", "start", "--ephemeral", directory=directory).returncode == 0
+    programs = control_plane.require(directory).programs
+    offline = {"AIM_KUBERNETES_BIN": programs, "UV_OFFLINE": "1", "UV_CACHE_DIR": str(tmp_path / "uv")}
+    nowhere = {"HOME": str(tmp_path), "PATH": str(tmp_path), "PIP_NO_INDEX": "1"}
+    run = aim("up", "--no-sample", directory=directory, environment={**offline, **nowhere})
+    assert (run.returncode, "cannot be had with Go" in run.stderr) == (1, True), run.stderr
+    assert control_plane.find(directory)
 
 
 def test_a_directory_that_is_no_clusters_is_not_purged(tmp_path: Path) -> None:

@@ -189,15 +189,18 @@ class _Start:
 async def _control_plane(
     directory: Path, crds: Callable[[], Awaitable[Sequence[Path]]], tell: Tell
 ) -> AsyncGenerator[Cluster]:
-    """The control plane for the length of a block; one that somebody started before is taken over."""
+    """The control plane for the length of a block; one that somebody started before is taken over, and ends with it.
+
+    Until it is taken over it is still theirs, and whatever fails or is given up before leaves it alone.
+    """
+    with progress.heard_by(lambda line: tell(events.Part(CONTROL_PLANE, "working", line))):
+        await binaries.find("kube-apiserver")
+        found = await crds()
+    tell(events.Part(CONTROL_PLANE, "working", "starting"))
+    already = control_plane.find(directory)
+    if already:
+        await control_plane.install(already, found)
     try:
-        with progress.heard_by(lambda line: tell(events.Part(CONTROL_PLANE, "working", line))):
-            await binaries.find("kube-apiserver")
-            found = await crds()
-        tell(events.Part(CONTROL_PLANE, "working", "starting"))
-        already = control_plane.find(directory)
-        if already:
-            await control_plane.install(already, found)
         cluster = already or await control_plane.start(directory, crds=found, owner=os.getpid())
         tell(events.Part(CONTROL_PLANE, "done", f"Kubernetes {cluster.version}"))
         yield cluster
