@@ -10,7 +10,7 @@ import msgspec
 import yaml
 
 from aim_engine.local.control_plane.cluster import Cluster
-from aim_engine.local.control_plane.connection import connect
+from aim_engine.local.control_plane.connection import connect, refusal
 from aim_engine.local.errors import LocalError
 from aim_engine.objects import Manifest
 
@@ -41,6 +41,8 @@ async def install(cluster: Cluster, paths: Sequence[Path]) -> None:
                     await asyncio.sleep(POLL_SECONDS)
     except TimeoutError:
         raise LocalError(f"The API server did not take all CRDs in {SERVED_SECONDS:.0f} s.") from None
+    except aiohttp.ClientError as failure:
+        raise LocalError(f"The API server does not answer: {failure}.") from failure
 
 
 def _read(file: Path) -> Manifest:
@@ -51,6 +53,8 @@ async def _installed(session: aiohttp.ClientSession) -> dict[str, str]:
     """Name -> content of the CRDs that were applied from here."""
     headers = {"Accept": "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"}
     async with session.get(CRDS, headers=headers) as response:
+        if response.status != 200:
+            raise LocalError(f"The API server does not tell its CRDs: {await refusal(response)}")
         items: list[Manifest] = (await response.json())["items"] or []  # null, if there are none
     return {item["metadata"]["name"]: item["metadata"].get("annotations", {}).get(CONTENT, "") for item in items}
 
@@ -66,7 +70,7 @@ async def _apply(session: aiohttp.ClientSession, file: Path, crd: Manifest) -> N
     body = msgspec.json.encode(marked)  # which is YAML too, and takes the API server half as long to read
     async with session.patch(f"{CRDS}/{name}", params=parameters, headers=HEADERS, data=body) as response:
         if response.status >= 300:
-            raise LocalError(f"The API server refuses {file}: {(await response.json())['message']}")
+            raise LocalError(f"The API server refuses {file}: {await refusal(response)}")
 
 
 async def _known(session: aiohttp.ClientSession, crd: Manifest) -> bool:
