@@ -7,9 +7,10 @@
 
     {"tokens": {"hf_reader": ["demo/gated"]}, "gated": ["demo/gated"], "private": ["demo/secret"]}
 
-Under `/-/` it can be asked what was requested (`GET /-/requests`) and told to fail (`PUT /-/faults`, a list of
-`hub_faults.Fault`). It listens on two ports, because the hub sends clients to another origin for large files and that
-origin refuses requests that still carry the hub's token, which is a mistake worth finding.
+Under `/-/` tests ask what was requested (`GET /-/requests`) and tell it to fail (`PUT /-/faults`, a list of
+`hub_faults.Fault`), unless it is started with `--faultless`. It listens on two ports, because the hub sends clients to
+another origin for large files and that origin refuses requests that still carry the hub's token, which is a mistake
+worth finding.
 """
 
 import argparse
@@ -47,6 +48,8 @@ class Hub:
     root: Path
     faults: Faults = field(default_factory=Faults)
     other_origin: str = ""
+    faultless: bool = False
+    """Takes no faults and tells no requests: where every pod reaches it, none is to play with the others' hub."""
 
     def __post_init__(self) -> None:
         self.repositories = Repositories(self.root)
@@ -58,11 +61,13 @@ class Hub:
             [
                 web.get("/api/whoami-v2", self.whoami),
                 *(route for base in REPOSITORY for route in self._repository_routes(base)),
-                web.put("/-/faults", self.set_faults),
-                web.get("/-/requests", self.requests),
+                *([] if self.faultless else self._routes_of_tests()),
             ]
         )
         return app
+
+    def _routes_of_tests(self) -> list[web.RouteDef]:
+        return [web.put("/-/faults", self.set_faults), web.get("/-/requests", self.requests)]
 
     def _repository_routes(self, base: str) -> list[web.RouteDef]:
         return [
@@ -260,8 +265,10 @@ def main() -> None:
     parser.add_argument("directory", type=Path)
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--faultless", action="store_true", help="take no faults and tell no requests under /-/")
     arguments = parser.parse_args()
-    asyncio.run(serve(Hub(arguments.directory.resolve()), arguments.host, arguments.port))
+    hub = Hub(arguments.directory.resolve(), faultless=arguments.faultless)
+    asyncio.run(serve(hub, arguments.host, arguments.port))
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import fnmatch
 import io
+from collections import deque
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
@@ -12,6 +13,8 @@ import msgspec
 from aiohttp import web
 
 BLOCK = 256 * 1024
+REMEMBERED = 10_000
+"""Requests; a hub may run for weeks."""
 
 
 class Fault(msgspec.Struct):
@@ -35,7 +38,7 @@ class Fault(msgspec.Struct):
 
 @dataclass
 class Seen:
-    """One request that was answered, as tests and curious people read it at `/-/requests`."""
+    """One request that was answered, as tests read it at `/-/requests`."""
 
     method: str
     path: str
@@ -49,10 +52,10 @@ class Seen:
 
 @dataclass
 class Faults:
-    """The faults in force and the requests seen."""
+    """The faults in force and the last requests seen."""
 
     active: list[Fault] = field(default_factory=list[Fault])
-    seen: list[Seen] = field(default_factory=list[Seen])
+    seen: deque[Seen] = field(default_factory=lambda: deque[Seen](maxlen=REMEMBERED))
 
     def strike(self, path: str, over: str, place: int = 0) -> Fault | None:
         """Return the fault that hits this request for the bytes from `place` on, and count it."""

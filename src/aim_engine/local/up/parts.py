@@ -75,10 +75,10 @@ def _aim(command: str, *words: str) -> Callable[[Site], Sequence[str]]:
     return arguments
 
 
-def _stand_in(name: str, folder: str, number: int, port: int) -> Callable[[Site], Sequence[str]]:
+def _stand_in(name: str, number: int, port: int, *words: str) -> Callable[[Site], Sequence[str]]:
     def arguments(site: Site) -> Sequence[str]:
-        place = (str(site.directory / folder), "--host", site.address(number), "--port", str(port))
-        return (sys.executable, "-P", "-m", f"aim_engine.local.stand_ins.{name}", *place)
+        place = (str(site.directory / name), "--host", site.address(number), "--port", str(port))
+        return (sys.executable, "-P", "-m", f"aim_engine.local.stand_ins.{name}", *place, *words)
 
     return arguments
 
@@ -125,8 +125,8 @@ def _mirrors(site: Site) -> Mapping[str, str]:
 
 
 PARTS = (
-    Part("hub", "Hugging Face hub, stand-in", _stand_in("hub", "hub", 2, HUB_PORT), ready='"hub"'),
-    Part("registry", "registry, stand-in", _stand_in("registry", "registry", 3, REGISTRY_PORT), ready='"registry"'),
+    Part("hub", "Hugging Face hub, stand-in", _stand_in("hub", 2, HUB_PORT, "--faultless"), ready='"hub"'),
+    Part("registry", "registry, stand-in", _stand_in("registry", 3, REGISTRY_PORT), ready='"registry"'),
     Part("node", "nodes", _node, ready="Nodes are ready"),
     Part("kserve", "KServe", _aim("kserve"), ready="is ready", prepare=_kserve, log="kserve-start"),
     Part("gateway", "gateway, stand-in", _gateway, ready="is ready"),
