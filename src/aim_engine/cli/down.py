@@ -9,9 +9,6 @@ import click
 from aim_engine.cli import cluster
 from aim_engine.local.errors import LocalError
 
-MARKS = ("up.lock", "running.lock", "cluster.json")
-"""Files of which a cluster's directory has at least one."""
-
 
 @click.command()
 @click.option("--purge", is_flag=True, help="Also remove what it keeps: objects, weights, keys and logs.")
@@ -30,7 +27,15 @@ def command(purge: bool, directory: Path | None) -> None:
 def _purge(place: Path) -> None:
     if not place.exists():
         return
-    if not any((place / mark).exists() for mark in MARKS):
+    if not any(mark.exists() for mark in _marks(place)):
         raise LocalError(f"{place} is not the directory of a cluster; nothing is removed.")
     shutil.rmtree(place)
     click.echo(f"{place} is removed.")
+
+
+def _marks(place: Path) -> tuple[Path, ...]:
+    """The files of which a cluster's directory has at least one."""
+    from aim_engine.local.control_plane.cluster import Files
+    from aim_engine.local.up.facts import UpFiles
+
+    return UpFiles(place).lock, Files(place).running, Files(place).facts
