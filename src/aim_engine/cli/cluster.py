@@ -1,6 +1,7 @@
 """`aim cluster`: a real Kubernetes control plane on this machine."""
 
 import asyncio
+import shlex
 import shutil
 import sys
 from pathlib import Path
@@ -109,14 +110,34 @@ def running(directory: Path | None) -> "Cluster":
 
 def hints(cluster: "Cluster") -> str:
     """How to use the cluster and how to end it."""
+    return (
+        f"  use it    {variable(cluster.directory)}{aim()} kubectl get namespaces\n"
+        f"  or        {export(cluster.kubeconfig)}\n"
+        f"  stop it   {aim()} cluster stop{option(cluster.directory)}"
+    )
+
+
+def aim() -> str:
+    """This program, as the user's shell finds it."""
+    return "aim" if shutil.which("aim") else shlex.quote(sys.argv[0])
+
+
+def option(directory: str) -> str:
+    """What a command is told behind it about a directory, if that is not the usual one."""
+    return "" if _is_usual(directory) else f" --directory {shlex.quote(directory)}"
+
+
+def variable(directory: str) -> str:
+    """The same before a command that takes no option of ours."""
+    return "" if _is_usual(directory) else f"{DIRECTORY_VARIABLE}={shlex.quote(directory)} "
+
+
+def export(kubeconfig: Path | str) -> str:
+    """How a shell is told of a kubeconfig."""
+    return f"export KUBECONFIG={shlex.quote(str(kubeconfig))}"
+
+
+def _is_usual(directory: str) -> bool:
     from aim_engine.local import control_plane
 
-    usual = Path(cluster.directory) == control_plane.default_directory()
-    option = "" if usual else f" --directory {cluster.directory}"
-    prefix = "" if usual else f"{DIRECTORY_VARIABLE}={cluster.directory} "
-    aim = "aim" if shutil.which("aim") else sys.argv[0]
-    return (
-        f"  use it    {prefix}{aim} kubectl get namespaces\n"
-        f"  or        export KUBECONFIG={cluster.kubeconfig}\n"
-        f"  stop it   {aim} cluster stop{option}"
-    )
+    return Path(directory) == control_plane.default_directory()

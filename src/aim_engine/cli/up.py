@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import os
 import shlex
-import shutil
 import signal
 import sys
 from pathlib import Path
@@ -177,7 +176,7 @@ def _detached(wish: "Wish") -> None:
         running.terminate()
         running.wait()
         raise LocalError("The start was given up; everything is stopped.") from None
-    click.echo(f"{summary(event.facts)}\n  stop       {_aim()} down{_option(event.facts)}")
+    click.echo(f"{summary(event.facts)}\n  stop       {cluster.aim()} down{cluster.option(event.facts.directory)}")
     running.stdout.close()
     running.returncode = 0  # it goes on without us
 
@@ -194,13 +193,14 @@ def _arguments(wish: "Wish") -> list[str]:
 def summary(facts: "Facts") -> str:
     """How to use what runs."""
     operated = any(part.name == "operator" for part in facts.parts)
+    kind = "aimservices" if operated else "nodes"
     up = "AIM Engine is up" if operated else "Everything but the operator is up"
     lines = {
         "ask it": f"curl {facts.gateway}{facts.sample}/v1/chat/completions -d {shlex.quote(QUESTION)}"
         if facts.gateway and facts.sample
         else "",
-        "look": f"{_variable(facts)}{_aim()} kubectl get {'aimservices' if operated else 'nodes'}",
-        "": f"export KUBECONFIG={facts.kubeconfig}",
+        "look": f"{cluster.variable(facts.directory)}{cluster.aim()} kubectl get {kind}",
+        "": cluster.export(facts.kubeconfig),
         "logs": str(facts.logs),
     }
     return "\n".join(
@@ -209,21 +209,3 @@ def summary(facts: "Facts") -> str:
             *(f"  {name:<11}{text}" for name, text in lines.items() if text),
         )
     )
-
-
-def _aim() -> str:
-    return "aim" if shutil.which("aim") else sys.argv[0]
-
-
-def _usual(facts: "Facts") -> bool:
-    from aim_engine.local import control_plane
-
-    return Path(facts.directory) == control_plane.default_directory()
-
-
-def _option(facts: "Facts") -> str:
-    return "" if _usual(facts) else f" --directory {shlex.quote(facts.directory)}"
-
-
-def _variable(facts: "Facts") -> str:
-    return "" if _usual(facts) else f"{cluster.DIRECTORY_VARIABLE}={shlex.quote(facts.directory)} "
