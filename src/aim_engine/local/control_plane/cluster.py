@@ -87,9 +87,5 @@ class Cluster(msgspec.Struct, frozen=True, kw_only=True):
         return self.keys / "ca.crt"
 
     @property
-    def ca_key(self) -> Path:
-        return self.keys / "ca.key"
-
-    @property
     def kubectl(self) -> Path:
         return Path(self.programs) / "kubectl"
