@@ -65,8 +65,8 @@ def command(
     """Run AIM Engine on this machine, with everything it needs, and a sample service that answers.
 
     A real Kubernetes with nodes that have simulated GPUs, the real KServe, stand-ins for gateway, autoscaler, registry
-    and Hugging Face hub, and the operator. Without root, containers or GPUs, on loopback addresses only. Ctrl-C ends
-    all of it; the next start goes on where this one was.
+    and Hugging Face hub, and the operator. Without root, containers or GPUs, on loopback addresses only, except for
+    KServe's webhooks. Ctrl-C ends all of it; the next start goes on where this one was.
     """
     from aim_engine.local.up import facts
     from aim_engine.local.up.facts import Wish

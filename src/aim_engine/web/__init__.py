@@ -1,1 +1,1 @@
-"""What the operator serves over HTTP: probes, metrics and the dashboard."""
+"""What the operator serves over HTTP: probes and metrics."""

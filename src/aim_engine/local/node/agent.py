@@ -1,7 +1,7 @@
 """The node agent as one value to be entered and left: nodes registered, pods run, nothing left behind.
 
 async with nodes(cluster, machines, book) as agent:
-    ...                       # the nodes are Ready; agent.failed ends when a part of the agent breaks
+    ...                       # the nodes are Ready; a part of the agent that breaks ends the block with its error
 """
 
 import asyncio
