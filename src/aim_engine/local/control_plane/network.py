@@ -39,16 +39,22 @@ class Network:
     def free_port(self, wanted: int, *, exact: bool = False) -> int:
         """A port at `address` that is free: `wanted`, or the next ones unless it has to be exactly that."""
         for port in range(wanted, wanted + 1 if exact else 65536):
-            with socket.socket() as probe:
-                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-                try:
-                    probe.bind((self.address, port))
-                except OSError as failure:
-                    if failure.errno not in {errno.EADDRINUSE, errno.EACCES}:
-                        raise
-                    continue
+            if is_free(self.address, port):
                 return port
         raise LocalError(f"Port {wanted} is in use on {self.address}; name another one, or none.")
+
+
+def is_free(address: str, port: int) -> bool:
+    """Whether this process may listen at a port, and nobody else does."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((address, port))
+        except OSError as failure:
+            if failure.errno not in {errno.EADDRINUSE, errno.EACCES}:
+                raise
+            return False
+    return True
 
 
 def _claim(number: int) -> socket.socket | None:

@@ -1,13 +1,11 @@
 """From an order to a cluster that is ready, one program after the other."""
 
-import asyncio
 import shutil
 import socket
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Coroutine, Mapping
 from pathlib import Path
 
-import aiohttp
-
+from aim_engine.local import readiness
 from aim_engine.local.control_plane import certificates, components, crds, kubeconfig
 from aim_engine.local.control_plane.certificates import Authority
 from aim_engine.local.control_plane.cluster import Cluster, Files
@@ -15,12 +13,8 @@ from aim_engine.local.control_plane.components import Ports, Setting
 from aim_engine.local.control_plane.connection import connect
 from aim_engine.local.control_plane.network import Network
 from aim_engine.local.control_plane.order import Order
-from aim_engine.local.errors import LocalError
-from aim_engine.local.processes import Crew, Program, last_words
+from aim_engine.local.processes import Crew, Program
 
-START_SECONDS = 300.0
-"""How long one program may take; a few seconds on a machine with nothing else to do."""
-POLL_SECONDS = 0.05
 ADMINISTRATOR = "admin"
 API_SERVER_NAMES = (
     "localhost",
@@ -92,7 +86,7 @@ class _Start:
 
     async def etcd(self) -> None:
         await self.launch("etcd", components.etcd(self.setting))
-        await _until(self._etcd_listens)
+        await readiness.until(self._etcd_listens)
 
     async def api_server(self) -> None:
         await self.launch("kube-apiserver", components.api_server(self.setting))
@@ -108,12 +102,8 @@ class _Start:
 
     async def until_ready(self, program: str, step: Coroutine[None, None, None]) -> None:
         """Do one step; if it takes too long, say what the program had to say."""
-        try:
-            async with asyncio.timeout(START_SECONDS):
-                await step
-        except TimeoutError:
-            words = last_words(self._files.log(program))
-            raise LocalError(f"{program} was not ready after {START_SECONDS:.0f} s; {words}") from None
+        async with readiness.in_time(program, self._files.log(program)):
+            await step
 
     async def launch(self, name: str, flags: Mapping[str, str]) -> None:
         executable = Path(self._order.programs) / name
@@ -132,17 +122,4 @@ class _Start:
 
     async def _until_found(self, address: str) -> None:
         async with connect(self.cluster) as session:
-
-            async def found() -> bool:
-                try:
-                    async with session.get(address) as response:
-                        return response.status == 200
-                except aiohttp.ClientConnectionError:
-                    return False
-
-            await _until(found)
-
-
-async def _until(condition: Callable[[], Awaitable[bool]]) -> None:
-    while not await condition():
-        await asyncio.sleep(POLL_SECONDS)
+            await readiness.until_answer(session, address)

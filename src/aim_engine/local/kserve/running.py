@@ -2,7 +2,7 @@
 
 import asyncio
 import socket
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
 from ipaddress import IPv4Network
 from pathlib import Path
@@ -14,18 +14,15 @@ from aim_engine.kube.client import Client
 from aim_engine.kube.errors import KubeError
 from aim_engine.kube.kubeconfig import from_kubeconfig
 from aim_engine.kube.resource import Resource
-from aim_engine.local import binaries, control_plane, foreign_crds, locks, processes
+from aim_engine.local import binaries, control_plane, foreign_crds, locks, processes, readiness
 from aim_engine.local.control_plane import Cluster
 from aim_engine.local.control_plane.certificates import Authority
 from aim_engine.local.control_plane.connection import connect
-from aim_engine.local.errors import LocalError
 from aim_engine.local.kserve import configuration, webhooks
 from aim_engine.local.kserve.webhooks import Endpoint
-from aim_engine.local.processes import Program, last_words
+from aim_engine.local.processes import Program
 
-START_SECONDS: Final = 300.0
 STOP_SECONDS: Final = 10.0
-POLL_SECONDS: Final = 0.1
 LAST_WORDS_SECONDS: Final = 5.0
 MANAGER: Final = "aim-kserve"
 
@@ -61,17 +58,11 @@ async def run(cluster: Cluster, ready: Callable[[], None]) -> None:
 async def _controlled(cluster: Cluster, client: Client, controller: "_Controller", ready: Callable[[], None]) -> None:
     async with processes.crew(grace=STOP_SECONDS) as crew, aiohttp.ClientSession() as session:
         await crew.start(controller.program)
-
-        async def follows() -> bool:
-            try:
-                async with session.get(f"http://{controller.probes}/readyz") as answer:
-                    return answer.status == 200
-            except aiohttp.ClientConnectionError:
-                return False
-
-        await controller.until(follows)
+        async with readiness.in_time("KServe", controller.program.log):
+            await readiness.until_answer(session, f"http://{controller.probes}/readyz")
         async with _asked(client, controller.endpoint):
-            await controller.until(lambda: accepts(cluster))
+            async with readiness.in_time("KServe", controller.program.log):
+                await readiness.until(lambda: accepts(cluster))
             ready()
             await asyncio.Event().wait()
 
@@ -112,16 +103,6 @@ class _Controller:
             directory=directory,
             environment={"HOME": str(directory), "TMPDIR": str(directory), "POD_NAMESPACE": configuration.NAMESPACE},
         )
-
-    async def until(self, is_so: Callable[[], Awaitable[bool]]) -> None:
-        """Wait for something that the controller brings about; if it takes too long, say what it had to say."""
-        try:
-            async with asyncio.timeout(START_SECONDS):
-                while not await is_so():
-                    await asyncio.sleep(POLL_SECONDS)
-        except TimeoutError:
-            words = last_words(self.program.log)
-            raise LocalError(f"KServe was not ready after {START_SECONDS:.0f} s; {words}") from None
 
 
 @asynccontextmanager

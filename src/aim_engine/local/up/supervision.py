@@ -1,10 +1,8 @@
 """Runs everything: brings it up, keeps it up, and takes it down."""
 
 import asyncio
-import errno
 import os
 import signal
-import socket
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -16,24 +14,23 @@ from aim_engine.core.gpu_models import BY_NAME
 from aim_engine.kube.client import Client
 from aim_engine.kube.errors import AlreadyExists, KubeError
 from aim_engine.kube.kubeconfig import from_kubeconfig
-from aim_engine.local import binaries, control_plane, foreign_crds, locks, processes
+from aim_engine.local import binaries, control_plane, foreign_crds, locks, processes, readiness
 from aim_engine.local.binaries import progress
 from aim_engine.local.container.book import read_books
 from aim_engine.local.control_plane import Cluster
+from aim_engine.local.control_plane.network import is_free
 from aim_engine.local.demo import publish
 from aim_engine.local.errors import LocalError
 from aim_engine.local.node import capacity
 from aim_engine.local.private_files import write_private
-from aim_engine.local.processes import Child, Crew, Program, last_words
+from aim_engine.local.processes import Child, Crew, Program
 from aim_engine.local.up import events, objects, story
 from aim_engine.local.up.events import Tell
 from aim_engine.local.up.facts import Facts, Kept, Running, UpFiles, Wish
 from aim_engine.local.up.parts import PARTS, Part, Site
 
-START_SECONDS = 300.0
-"""How long one part may take to become ready; some seconds on a machine with nothing else to do."""
 STOP_SECONDS = 15.0
-"""How long one may take to end."""
+"""How long a part may take to end."""
 DOWN_SECONDS = 90.0
 POLL_SECONDS = 0.1
 WATCH_SECONDS = 1.0
@@ -141,12 +138,8 @@ class _Start:
             environment={**os.environ, **(part.environment(site) if part.environment else {})},
         )
         self._running[part.name] = await crew.start(program)
-        try:
-            async with asyncio.timeout(START_SECONDS):
-                await _ready(part.ready if isinstance(part.ready, str) else part.ready(site), program)
-        except TimeoutError:
-            words = last_words(program.log)
-            raise LocalError(f"{part.title} was not ready after {START_SECONDS:.0f} s; {words}") from None
+        async with readiness.in_time(part.title, program.log):
+            await _ready(part.ready if isinstance(part.ready, str) else part.ready(site), program)
         self._tell(events.Part(part.name, "done", part.title))
 
     def _facts(self, site: Site, sample: str | None) -> Facts:
@@ -166,13 +159,13 @@ class _Start:
         if "gateway" in self._wish.without:
             return 0
         if self._wish.port:
-            if not _is_free(self._wish.port):
+            if not is_free("127.0.0.1", self._wish.port):
                 raise LocalError(
                     f"Port {self._wish.port} is in use on 127.0.0.1; name another one with --port, or none."
                 )
             return self._wish.port
         wanted = (*([self._kept.port] if self._kept.port else []), *range(FIRST_PORT, 65536))
-        return next(port for port in wanted if _is_free(port))
+        return next(port for port in wanted if is_free("127.0.0.1", port))
 
     def _crds(self, ours: Path) -> Callable[[], Awaitable[Sequence[Path]]]:
         """Finds the CRDs that the parts bring: ours come with the operator."""
@@ -217,17 +210,15 @@ async def _until_it_ends(directory: Path) -> None:
 
 async def _ready(sign: str, program: Program) -> None:
     """Wait for the sign: an address that answers, or words in the log."""
+
+    async def says() -> bool:
+        return sign in program.log.read_text(errors="replace")
+
     if not sign.startswith("http"):
-        while sign not in program.log.read_text(errors="replace"):
-            await asyncio.sleep(POLL_SECONDS)
+        await readiness.until(says)
         return
     async with aiohttp.ClientSession() as session:
-        while True:
-            with suppress(aiohttp.ClientError):
-                async with session.get(sign) as answer:
-                    if answer.status == 200:
-                        return
-            await asyncio.sleep(POLL_SECONDS)
+        await readiness.until_answer(session, sign)
 
 
 async def stop(directory: Path) -> bool:
@@ -270,15 +261,3 @@ def _kept(files: UpFiles, wish: Wish) -> Kept:
     with suppress(FileNotFoundError, msgspec.DecodeError):
         kept = msgspec.json.decode(files.kept.read_bytes(), type=Kept)
     return msgspec.structs.replace(kept, gpus=wish.gpus) if wish.gpus else kept
-
-
-def _is_free(port: int) -> bool:
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind(("127.0.0.1", port))
-        except OSError as failure:
-            if failure.errno not in {errno.EADDRINUSE, errno.EACCES}:
-                raise
-            return False
-    return True
