@@ -7,10 +7,9 @@ import time
 from collections.abc import AsyncGenerator, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
-from ipaddress import ip_address
 from types import TracebackType
 from typing import Protocol
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
 import aiohttp
 import msgspec
@@ -20,6 +19,7 @@ from aiohttp.payload import BytesPayload
 from multidict import CIMultiDict
 from yarl import URL
 
+from aim_engine.kube import proxies
 from aim_engine.kube.connection import Connection
 from aim_engine.kube.errors import (
     Fenced,
@@ -38,6 +38,8 @@ from aim_engine.kube.timings import Timings
 JSON = "application/json"
 DENIAL = re.compile(r'User "[^"]*" cannot |attempting to grant RBAC permissions')
 """In the API server's words when a role lacks a right; a quota or an ending namespace is refused with the same code."""
+LOGIN = re.compile(r"//[^/\s]*@")
+"""User name and password of an address."""
 
 log = structlog.get_logger("transport")
 
@@ -113,6 +115,8 @@ class Transport:
         self._fence = fence
         self._observer = observer
         self._agent = agent
+        # Not by aiohttp's `trust_env`: that asks anew for every call, and brings the passwords of a netrc along.
+        self._proxy = connection.proxy or proxies.on_the_way_to(connection.server)
         self._session: aiohttp.ClientSession | None = None
         self._denied: set[tuple[str, str]] = set()
 
@@ -120,8 +124,6 @@ class Transport:
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=60),
             cookie_jar=aiohttp.DummyCookieJar(),
-            # Like every Kubernetes client: proxies of the environment, but never for this machine.
-            trust_env=not _is_loopback(self.connection.server),
             headers={"User-Agent": self._agent},
         )
         return self
@@ -178,7 +180,7 @@ class Transport:
                 headers=CIMultiDict((("Accept", call.accept), ("Content-Type", call.content_type), *access.headers)),
                 ssl=access.tls,
                 server_hostname=self.connection.server_name,
-                proxy=self.connection.proxy,
+                proxy=self._proxy,
                 timeout=deadline,
                 allow_redirects=False,
             ) as response:
@@ -214,13 +216,13 @@ class Transport:
         return FencedBody(call.body, self._fence)
 
 
-def _cause(error: Exception) -> Exception:
-    """What went wrong, without aiohttp's own words around it, which name objects in memory."""
+def _cause(error: Exception) -> str:
+    """What went wrong, without aiohttp's words that name objects in memory, and without the password of a proxy."""
     if isinstance(error, aiohttp.ClientConnectorError) and not isinstance(
         error, aiohttp.ClientConnectorCertificateError
     ):
-        return error.os_error
-    return error
+        return str(error.os_error)
+    return LOGIN.sub("//", str(error))
 
 
 @contextmanager
@@ -244,11 +246,3 @@ async def _refusal(call: Call, response: aiohttp.ClientResponse) -> KubeError:
     said = response.headers.get("Retry-After", "")
     retry_after = float(said) if said.isdecimal() else None
     return from_status(msgspec.structs.replace(status, code=response.status), call.doing, retry_after=retry_after)
-
-
-def _is_loopback(server: str) -> bool:
-    host = urlsplit(server).hostname or ""
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
