@@ -2,17 +2,19 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import TypeAlias
 
 import pytest
 from tests.durations import shortened
 from tests.kube import manifests
+from tests.kube.peer import peer, says, waits
 from tests.kube.world import MAPS, maps_of, until
 
 from aim_engine.kube.client import Client
 from aim_engine.kube.connection import Connection
 from aim_engine.kube.controller import Controller
-from aim_engine.kube.events import Recorder
+from aim_engine.kube.events import Recorder, Reference
 from aim_engine.kube.lease import Elector, Lease, LeaseFence, LeaseLost
 from aim_engine.kube.resource import LEASES
 from aim_engine.kube.runtime import Runtime
@@ -108,6 +110,24 @@ async def test_a_pass_that_does_not_end_is_abandoned_and_the_lease_kept_for_its_
         await entered.wait()
         process.stop.set()
     assert (await client.get(LEASES, process.lease, Lease)).spec.holder_identity == "me"
+
+
+async def test_events_that_nobody_takes_do_not_keep_the_lease_when_all_passes_are_done(
+    connection: Connection, client: Client, namespace: str
+):
+    async def reconcile(key: Key) -> None:
+        process.runtime.recorder.record("toys", Reference("v1", "ConfigMap", *key), "Normal", "Fine", "it is")
+
+    await client.create(MAPS, manifests.config_map(namespace, "one"))
+    process = Process(connection, namespace, "me", reconcile)
+    process.runtime.timings = replace(QUICK, shutdown=3.0)
+    async with peer(waits(3600, says({}))) as deaf, Client(deaf.connection) as writer:
+        process.runtime.recorder = Recorder(writer)
+        async with asyncio.TaskGroup() as group:
+            group.create_task(process.run())
+            await until(lambda: bool(deaf.seen))
+            process.stop.set()
+    assert (await client.get(LEASES, process.lease, Lease)).spec.holder_identity == ""
 
 
 async def test_losing_the_lease_ends_everything_at_once(connection: Connection, client: Client, namespace: str):

@@ -68,15 +68,20 @@ class Runtime:
             log.info("stopping")
             for controller in self.controllers:
                 controller.stop()
-            try:
-                async with asyncio.timeout(self.timings.shutdown):
-                    if running:
-                        await asyncio.wait(running)
-                    await self.recorder.drain()
-                return True
-            except TimeoutError:
+            end = asyncio.get_running_loop().time() + self.timings.shutdown
+            if running and (await asyncio.wait(running, timeout=self.timings.shutdown))[1]:
                 log.warning("passes abandoned; the next process takes them up")
                 return False
+            await self._tell_until(end)
+            return True
+
+    async def _tell_until(self, end: float) -> None:
+        """Have the recorded events written; those that nobody takes in time are not worth a successor's wait."""
+        try:
+            async with asyncio.timeout_at(end):
+                await self.recorder.drain()
+        except TimeoutError:
+            log.warning("events left unwritten")
 
 
 @asynccontextmanager
