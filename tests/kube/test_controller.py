@@ -104,6 +104,21 @@ async def test_a_pass_that_hangs_is_ended_and_tried_again():
     assert "took longer than 300 s" in logs[0]["error"]
 
 
+async def test_a_timeout_of_something_else_is_not_told_as_that_of_the_pass():
+    tried: list[Key] = []
+
+    async def reconcile(item: Key) -> None:
+        tried.append(item)
+        if len(tried) == 1:
+            raise TimeoutError("the door stayed shut")
+
+    with capture_logs() as logs:
+        async with controlled(reconcile) as controller:
+            controller.queue.wake(key("a"))
+            await until(lambda: len(tried) == 2)
+    assert logs[0]["error"] == "TimeoutError: the door stayed shut"
+
+
 async def test_eight_objects_are_worked_on_at_once_but_never_one_twice():
     running: set[Key] = set()
     most = 0

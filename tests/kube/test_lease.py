@@ -16,7 +16,7 @@ from tests.kube.world import until
 
 from aim_engine.kube.client import Client
 from aim_engine.kube.connection import Connection
-from aim_engine.kube.errors import Fenced, NotFound
+from aim_engine.kube.errors import Fenced, NotFound, Timeout
 from aim_engine.kube.informer import Informer
 from aim_engine.kube.lease import Elector, Lease, LeaseFence, LeaseLost, LeaseSpec, manifest, steady
 from aim_engine.kube.lock import Lock
@@ -263,9 +263,16 @@ async def test_a_failure_inside_the_lock_is_the_callers_and_frees_it(connection:
 
 async def test_work_that_outlasts_its_lock_is_ended(connection: Connection, namespace: str):
     async with Client(connection, QUICK) as client:
-        with pytest.raises(TimeoutError):
+        with pytest.raises(Timeout, match=rf"the work outlasted the lock {namespace}/lock, which is kept for 5 s"):
             async with Lock(client, Key(namespace, "lock"), "one").held():
                 await asyncio.sleep(60)
+
+
+async def test_a_timeout_of_the_work_itself_is_not_taken_for_that_of_its_lock(connection: Connection, namespace: str):
+    async with Client(connection, UNHURRIED) as client:
+        with pytest.raises(TimeoutError, match="of the work"):
+            async with Lock(client, Key(namespace, "lock"), "one").held():
+                raise TimeoutError("of the work")
 
 
 @pytest.mark.parametrize(

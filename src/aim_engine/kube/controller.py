@@ -117,8 +117,9 @@ class Controller:
         started = time.perf_counter()
         self._metrics.active.inc()
         result = "error"
+        deadline = asyncio.timeout(self._timings.one_pass)
         try:
-            async with asyncio.timeout(self._timings.one_pass):
+            async with deadline:
                 after = await self._reconcile(key)
             self.queue.settle(key)
             result = "success" if after is None else "requeue_after" if after > 0 else "requeue"
@@ -126,10 +127,11 @@ class Controller:
                 self.queue.wake_after(key, max(0.0, after))
         except KubeError as error:
             self._failed(key, str(error), error.retry_after or 0.0)
-        except TimeoutError:
-            self._failed(key, f"the pass took longer than {self._timings.one_pass:g} s and was ended")
         except Exception as error:
-            self._failed(key, f"{type(error).__name__}: {error}", cause=error)
+            if isinstance(error, TimeoutError) and deadline.expired():
+                self._failed(key, f"the pass took longer than {self._timings.one_pass:g} s and was ended")
+            else:
+                self._failed(key, f"{type(error).__name__}: {error}", cause=error)
         finally:
             self._metrics.active.dec()
             self._metrics.ended(result, time.perf_counter() - started)

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 import structlog
 
 from aim_engine.kube.client import Client
-from aim_engine.kube.errors import Conflict, KubeError, NotFound
+from aim_engine.kube.errors import Conflict, KubeError, NotFound, Timeout
 from aim_engine.kube.lease import Lease, LeaseSpec, manifest, steady
 from aim_engine.kube.resource import LEASES
 from aim_engine.objects import Key
@@ -29,7 +29,7 @@ class Lock:
 
     @asynccontextmanager
     async def held(self) -> AsyncGenerator[bool]:
-        """Whether the lock was obtained in time. Work that outlasts the lease is ended, for then it is not alone."""
+        """Whether the lock was obtained in time; work that outlasts it is ended with `Timeout`, for it is not alone."""
         until = steady() + self._timings.lock
         try:
             async with asyncio.timeout(self._timings.lock):
@@ -42,9 +42,15 @@ class Lock:
             if lease is None:
                 yield False
                 return
+            deadline = asyncio.timeout(ends - steady())
             try:
-                async with asyncio.timeout(ends - steady()):
+                async with deadline:
                     yield True
+            except TimeoutError as error:
+                if not deadline.expired():
+                    raise
+                said = f"the work outlasted the lock {self._key}, which is kept for {self._timings.lock:g} s"
+                raise Timeout(said) from error
             finally:
                 await self._free(lease)
         finally:
