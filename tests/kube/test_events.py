@@ -1,6 +1,7 @@
 """What becomes of events: counted, combined, cut off; and that writing them never hurts."""
 
 import asyncio
+import tracemalloc
 
 import pytest
 from aiohttp import web
@@ -8,7 +9,7 @@ from tests.durations import shortened
 from tests.kube.peer import Answer, peer, refuses, says
 
 from aim_engine.kube.client import Client
-from aim_engine.kube.events import Correlator, Occurrence, Recorder, Reference, Source
+from aim_engine.kube.events import LONGEST, Correlator, Occurrence, Recorder, Reference, Source
 from aim_engine.kube.timings import Timings
 
 ABOUT = Reference("v1", "Toy", "team", "one", "uid")
@@ -92,6 +93,18 @@ def test_the_past_is_kept_for_a_limited_number_of_objects(correlator: Correlator
     for number in range(10_000):
         correlator.correlate(broken("x", about=ABOUT._replace(name=f"o{number}")), 0)
     assert len(correlator._known) == len(correlator._buckets) == len(correlator._series) == 4096
+
+
+def test_the_past_weighs_little_however_long_messages_are(correlator: Correlator):
+    tracemalloc.start()
+    try:
+        for number in range(2_000):
+            about = ABOUT._replace(name=f"o{number // 20}")
+            correlator.correlate(broken(f"{number}" + "x" * (LONGEST - 10), about=about), 0)
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert held < 100 * LONGEST
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@
 """
 
 import asyncio
+import hashlib
 import secrets
 import time
 from collections import OrderedDict
@@ -81,6 +82,14 @@ class Writing:
     count: int
 
 
+@dataclass(frozen=True)
+class Known:
+    """What is remembered of an event that was written."""
+
+    name: str
+    count: int
+
+
 class Recent(OrderedDict[object, V], Generic[V]):
     """Forgets what was not touched for longest."""
 
@@ -94,10 +103,10 @@ class Recent(OrderedDict[object, V], Generic[V]):
 
 @dataclass
 class Similar:
-    """Messages of one series of events."""
+    """One series of events: when the last came, and the digests of its messages, for their number is what counts."""
 
     last: float
-    messages: set[str] = field(default_factory=set[str])
+    digests: set[bytes] = field(default_factory=set[bytes])
 
 
 @dataclass
@@ -115,24 +124,23 @@ class Correlator:
         self._timings = timings
         self._series: Recent[Similar] = Recent()
         self._buckets: Recent[Bucket] = Recent()
-        self._known: Recent[Writing] = Recent()
+        self._known: Recent[Known] = Recent()
 
     def correlate(self, occurrence: Occurrence, now: float) -> Writing | None:
         """What to write; None if the object had too many events lately."""
         combined = self._combine(occurrence, now)
         # All messages of a combined series share one event.
-        same = combined[:-1] if combined.message != occurrence.message else combined
+        same = combined[:-1] if combined.message != occurrence.message else _identity(combined)
         before = self._known.get(same)
-        writing = Writing(combined, before.name, before.count + 1) if before else Writing(combined, _name(combined), 1)
-        if not self._allowed(combined, now):
-            if before:
-                self._known.touch(same, writing)
-            return None
-        return self._known.touch(same, writing)
+        known = Known(before.name, before.count + 1) if before else Known(_name(combined), 1)
+        allowed = self._allowed(combined, now)
+        if allowed or before:
+            self._known.touch(same, known)
+        return Writing(combined, known.name, known.count) if allowed else None
 
     def forget(self, writing: Writing) -> None:
         """The event could not be written: the next like it starts anew."""
-        for same in (writing.occurrence, writing.occurrence[:-1]):
+        for same in (_identity(writing.occurrence), writing.occurrence[:-1]):
             if same in self._known and self._known[same].name == writing.name:
                 del self._known[same]
 
@@ -142,10 +150,11 @@ class Correlator:
             series = Similar(now)
         self._series.touch(occurrence[:-1], series)
         series.last = now
-        series.messages.add(occurrence.message)
-        if len(series.messages) <= SIMILAR:
+        digest = _digest(occurrence.message)
+        series.digests.add(digest)
+        if len(series.digests) <= SIMILAR:
             return occurrence
-        series.messages.discard(occurrence.message)
+        series.digests.discard(digest)
         return occurrence._replace(message=(COMBINED + occurrence.message)[:LONGEST])
 
     def _allowed(self, occurrence: Occurrence, now: float) -> bool:
@@ -157,6 +166,15 @@ class Correlator:
             return False
         bucket.tokens -= 1
         return True
+
+
+def _identity(occurrence: Occurrence) -> tuple[object, ...]:
+    """Equal for equal events, and short however long the message is."""
+    return (*occurrence[:-1], _digest(occurrence.message))
+
+
+def _digest(message: str) -> bytes:
+    return hashlib.blake2b(message.encode(errors="backslashreplace"), digest_size=16).digest()
 
 
 def _name(occurrence: Occurrence) -> str:
