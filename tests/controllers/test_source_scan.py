@@ -1,5 +1,6 @@
 """What the filters of a model source find when registries are silent, slow, mirrored or ask for a pause."""
 
+import asyncio
 import contextlib
 import json
 from collections.abc import AsyncIterator
@@ -83,6 +84,21 @@ async def test_repositories_of_a_mirrored_ghcr_that_cannot_be_read_are_passed_ov
     assert outcome.failure == ""
     assert [image.uri for image in outcome.found] == ["ghcr.io/acme/aim-a:1.0.0"]
     assert len(outcome.skipped) == 1 and outcome.skipped[0].startswith("acme/aim-b (")
+
+
+async def test_a_token_with_a_line_break_fails_its_own_filter_only() -> None:
+    stored = json.dumps({"auths": {"ghcr.io": {"username": "me", "password": "hunter2\n"}}}).encode()
+    keys = credentials.keychain(
+        [PullSecret("regcred", "kubernetes.io/dockerconfigjson", {".dockerconfigjson": stored})]
+    )
+    async with serving(registry_of("acme/aim")) as good, Registry(github=f"http://{good.host}") as registry:
+        filters = (ModelSourceFilter(image="ghcr.io/acme/*"), ModelSourceFilter(image=f"{good.host}/acme/*"))
+        inquiry = source_scan.Inquiry(AIMClusterModelSourceSpec(filters=filters), keys, registry, 60.0)
+        async with asyncio.TaskGroup() as group:
+            refused, found = [group.create_task(inquiry.outcome(entry)) for entry in filters]
+    assert 'pull secret "regcred" cannot be sent' in refused.result().failure
+    assert "hunter2" not in refused.result().failure
+    assert [image.uri for image in found.result().found] == [f"{good.host}/acme/aim:1.0.0"]
 
 
 async def next_look(stage: World) -> timedelta:

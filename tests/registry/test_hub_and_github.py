@@ -9,6 +9,7 @@ from tests.registry.test_access import keychain
 
 from aim_engine.registry import errors
 from aim_engine.registry.client import Registry
+from aim_engine.registry.credentials import Credential, Entry, Keychain
 from aim_engine.registry.limits import Limits
 
 LIMITS = Limits(request=6.0, retry_pauses=(0.01, 0.02), hub_page_size=100)
@@ -175,6 +176,27 @@ class TestGitHub:
         async with serving(respond) as peer, Registry(limits=LIMITS, github=f"http://{peer.host}") as registry:
             listing = await registry.repositories("ghcr.io", "acme", type(keychain())(entries))
         assert (listing.names, listing.complete) == (("acme/aim-0",), True)
+
+    @pytest.mark.parametrize("token", [f"{TOKEN}\n", f"{TOKEN}\r\nX: y", "\x00"])
+    async def test_a_token_that_no_header_can_carry_is_told_by_its_secret(self, token: str) -> None:
+        entry = Entry("ghcr.io", "", Credential('pull secret "regcred"', "user", token))
+        async with (
+            serving(github(1)) as peer,
+            Registry(limits=LIMITS, github=f"http://{peer.host}") as registry,
+        ):
+            listing = await registry.repositories("ghcr.io", "acme", Keychain((entry,)))
+        assert not peer.seen
+        assert type(listing.failure) is errors.InvalidCredentials
+        assert str(listing.failure) == (
+            'the password of pull secret "regcred" cannot be sent to GitHub\'s package listing: there is a line break '
+            "in it, or another character that no token has; write the secret anew without it"
+        )
+
+    async def test_a_token_that_no_header_can_carry_gives_way_to_the_next(self) -> None:
+        first, second = keychain(("ghcr.io", "u", "old\n")), keychain(("ghcr.io", "u", TOKEN), name="new")
+        async with serving(github(1)) as peer, Registry(limits=LIMITS, github=f"http://{peer.host}") as registry:
+            listing = await registry.repositories("ghcr.io", "acme", Keychain(first.entries + second.entries))
+        assert (listing.names, listing.failure) == (("acme/aim-0",), None)
 
     async def test_without_a_token_it_is_not_asked(self) -> None:
         async with (

@@ -10,7 +10,14 @@ from aim_engine.registry import endpoint, reference
 from aim_engine.registry.credentials import SECRET_KEYS, Credential, Keychain
 from aim_engine.registry.distribution import Distribution
 from aim_engine.registry.endpoint import Endpoint
-from aim_engine.registry.errors import AccessRefused, InvalidReference, MissingCredentials, NotFound, RegistryError
+from aim_engine.registry.errors import (
+    AccessRefused,
+    InvalidCredentials,
+    InvalidReference,
+    MissingCredentials,
+    NotFound,
+    RegistryError,
+)
 from aim_engine.registry.images import Image, Images
 from aim_engine.registry.limits import Limits
 from aim_engine.registry.listing import DOCKER_HUB_LISTING, GHCR, GITHUB_API, Listing, Listings
@@ -136,7 +143,7 @@ async def _first_let_in(askers: Sequence[A], ask: Callable[[A], Awaitable[Listin
     listings: list[Listing] = []
     for asker in askers:
         listings.append(await ask(asker))
-        if listings[-1].names or not isinstance(listings[-1].failure, AccessRefused | NotFound):
+        if listings[-1].names or not isinstance(listings[-1].failure, AccessRefused | NotFound | InvalidCredentials):
             return listings[-1]
     return listings[0]
 

@@ -151,6 +151,18 @@ def malformed(party: Party, subject: str, why: str) -> errors.MalformedAnswer:
     )
 
 
+def unsendable(question: Question) -> errors.InvalidCredentials:
+    """The error for credentials that no header can carry; they are not repeated."""
+    party = question.party
+    source = question.credential.source if question.credential else "this request"
+    return errors.InvalidCredentials(
+        f"the password of {source} cannot be sent to {party.words}: there is a line break in it, or another character "
+        "that no token has; write the secret anew without it",
+        registry=party.registry,
+        host=party.host,
+    )
+
+
 def _causes(error: BaseException) -> list[BaseException]:
     """The error and what it was raised from, outermost first."""
     causes: list[BaseException] = []

@@ -62,6 +62,8 @@ class Transport:
 
     async def ask(self, question: Question) -> Answer:
         """The server's answer, whatever its status but 429; passing faults are retried."""
+        if not all(value.isprintable() for value in question.headers.values()):
+            raise failures.unsendable(question)  # aiohttp would raise a ValueError
         started = _now()
         pauses = list(self._limits.retry_pauses)
         while True:
