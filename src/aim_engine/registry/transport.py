@@ -6,10 +6,13 @@ import ssl
 import time
 import weakref
 from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from types import TracebackType
 
 import aiohttp
+import msgspec
+from yarl import URL
 
 import aim_engine
 from aim_engine.registry import failures
@@ -21,6 +24,9 @@ from aim_engine.registry.limits import Limits
 from aim_engine.registry.proxies import Proxies
 
 TRANSIENT_STATUSES = frozenset({408, 500, 502, 503, 504})
+REPEATED = frozenset({307, 308})
+"""Redirects after which a form is sent again; after all others the new address is only read."""
+REDIRECTS = frozenset({301, 302, 303}) | REPEATED
 REMEMBERED_RATE_LIMITS = 1000
 HEADERS = {"User-Agent": f"aim-engine/{aim_engine.__version__}", "Accept-Encoding": "identity"}
 
@@ -100,24 +106,35 @@ class Transport:
         raise failure
 
     async def _send(self, question: Question) -> Answer:
-        limits = self._limits
         try:
-            async with (
-                asyncio.timeout(limits.request),
-                self._session.request(
-                    "GET" if question.form is None else "POST",
-                    question.url,
-                    headers=dict(question.headers),
-                    data=None if question.form is None else dict(question.form),
-                    timeout=aiohttp.ClientTimeout(total=None, connect=limits.connect),
-                    max_redirects=limits.redirects,
-                    proxy=self._proxies.on_the_way_to(question.url),
-                ) as response,
-            ):
-                body = await _read(response, question)
-                return Answer(response.url, response.status, response.headers, body)
+            async with asyncio.timeout(self._limits.request):
+                return await self._follow(question)
         except (aiohttp.ClientError, OSError) as error:
             raise failures.of_network(error, question.party) from error
+
+    async def _follow(self, question: Question) -> Answer:
+        """The answer at the end of all redirects; each is a question of its own, as another proxy may lead there."""
+        followed = 0
+        while True:
+            async with self._request(question) as response:
+                target = _target(response)
+                if target is None:
+                    return Answer(response.url, response.status, response.headers, await _read(response, question))
+                followed += 1
+                if followed >= self._limits.redirects:
+                    raise aiohttp.TooManyRedirects(response.request_info, ())
+            question = _redirected(question, target, response.status)
+
+    def _request(self, question: Question) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
+        return self._session.request(
+            "GET" if question.form is None else "POST",
+            question.url,
+            headers=dict(question.headers),
+            data=None if question.form is None else dict(question.form),
+            timeout=aiohttp.ClientTimeout(total=None, connect=self._limits.connect),
+            allow_redirects=False,
+            proxy=self._proxies.on_the_way_to(question.url),
+        )
 
     def _rate_limited(self, question: Question, pause: float) -> RateLimited:
         party = question.party
@@ -151,6 +168,29 @@ def _seconds(headers: Mapping[str, str], now: float) -> float | None:
         pass
     reset = headers.get("X-RateLimit-Reset") or headers.get("X-Retry-After") or ""
     return float(reset) - now if reset.isascii() and reset.isdigit() else None
+
+
+def _target(response: aiohttp.ClientResponse) -> URL | None:
+    """Where a redirect leads; None if the response is none."""
+    location = response.headers.get("Location")
+    if response.status not in REDIRECTS or not location:
+        return None
+    try:
+        target = response.url.join(URL(location))
+    except ValueError:
+        raise aiohttp.InvalidUrlRedirectClientError(location) from None
+    if target.scheme not in ("http", "https") or not target.host:
+        raise aiohttp.InvalidUrlRedirectClientError(location)
+    return target
+
+
+def _redirected(question: Question, target: URL, status: int) -> Question:
+    """The question for another address; credentials stay behind if that is another's, or brings some of its own."""
+    headers = dict(question.headers)
+    if target.user or target.password or target.origin() != question.url.origin():
+        headers.pop("Authorization", None)
+    form = question.form if status in REPEATED else None
+    return msgspec.structs.replace(question, url=target, headers=headers, form=form)
 
 
 async def _read(response: aiohttp.ClientResponse, question: Question) -> bytes:
