@@ -139,7 +139,6 @@ async def test_a_closed_fence_holds_back_writes_and_lets_reads_through():
             client.replace(PODS, POD),
             client.patch(PODS, KEY, {}),
             client.delete(PODS, KEY),
-            client.evict(KEY),
         ):
             with pytest.raises(Fenced):
                 await write

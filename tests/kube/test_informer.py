@@ -1,12 +1,14 @@
 """The informer against a peer whose lists and watches fail in every way the real ones do."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from typing import Any
 
 import msgspec
 import pytest
+from structlog.testing import capture_logs
 from tests.durations import shortened
 from tests.kube.peer import Answer, Peer, hangs_up, peer, refuses, says, streams, waits
 from tests.kube.world import TOYS, Toy, bookmark, event, key, listing, toy, until
@@ -38,6 +40,11 @@ async def informed(
 
 def sizes(informer: Informer[Toy]) -> dict[str, int]:
     return {item.metadata.name: item.spec.size for item in informer.store}
+
+
+def skipped(logs: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """The objects that were left out of the store, with what is wrong, as the log tells it."""
+    return {line["object"]: line["error"] for line in logs if line["event"] == "object skipped"}
 
 
 async def test_a_list_and_then_every_event_reaches_the_store():
@@ -161,18 +168,17 @@ async def test_an_object_with_unparsable_content_is_reported_and_the_rest_goes_o
         event("MODIFIED", toy("c", 7, 7)),
         event("ADDED", toy("d", 8, None)),
     )
-    async with informed(says(first), streams(*events, then="silent")) as (informer, _, __):
-        await until(lambda: key("d") in informer.unparsable)
-        assert sizes(informer) == {"c": 7}
-        assert set(informer.unparsable) == {key("bad"), key("a"), key("d")}
-        assert "spec.size" in informer.unparsable[key("bad")]
+    with capture_logs() as logs:
+        async with informed(says(first), streams(*events, then="silent")) as (informer, _, __):
+            await until(lambda: skipped(logs).keys() == {"team/bad", "team/a", "team/d"})
+            assert sizes(informer) == {"c": 7}
+    assert "spec.size" in skipped(logs)["team/bad"]
 
 
 async def test_an_object_that_was_mended_comes_back():
     mended = event("MODIFIED", toy("bad", 6, 1))
     async with informed(says(listing(5, toy("bad", 2, "huge"))), streams(mended, then="silent")) as (informer, _, __):
         await until(lambda: sizes(informer) == {"bad": 1})
-        assert informer.unparsable == {}
 
 
 async def test_an_answer_to_our_own_write_is_known_at_once_and_never_outlives_a_deletion():

@@ -4,6 +4,7 @@ import asyncio
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 from tests.api_server import ApiServer
 from tests.durations import shortened
 from tests.kube import manifests
@@ -135,8 +136,9 @@ async def test_a_kind_can_appear_vanish_and_appear_again(connection: Connection,
                 await client.create(toys, manifest)
                 await until(lambda: len(informer.store) == 1)
                 manifest["metadata"]["name"], manifest["size"] = "bad", "huge"
-                await client.create(toys, manifest)
-                await until(lambda: Key(namespace, "bad") in informer.unparsable)
+                with capture_logs() as logs:
+                    await client.create(toys, manifest)
+                    await until(lambda: f"{namespace}/bad" in [line.get("object") for line in logs])
                 assert [toy.size for toy in informer.store] == [3]
                 woken.clear()
                 api_server.call("DELETE", f"{definitions}/toys.{group}")

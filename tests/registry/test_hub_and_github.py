@@ -69,7 +69,7 @@ class TestDockerHub:
             Registry(limits=LIMITS, docker_hub=f"http://{peer.host}") as registry,
         ):
             listing = await registry.repositories("docker.io", "acme")
-        assert (listing.names, listing.complete) == (("acme/aim-a", "acme/aim-b", "acme/aim-c", "acme/base"), True)
+        assert (listing.names, listing.failure) == (("acme/aim-a", "acme/aim-b", "acme/aim-c", "acme/base"), None)
         assert set(peer.paths()) == {"/v2/namespaces/acme/repositories"}
         assert [seen.query.get("page") for seen in peer.seen] == [None, "2", "3"]
         assert {seen.query["page_size"] for seen in peer.seen} == {"100"}
@@ -100,7 +100,7 @@ class TestDockerHub:
             Registry(limits=LIMITS, docker_hub=f"http://{peer.host}") as registry,
         ):
             listing = await registry.repositories("docker.io", "acme")
-        assert (listing.names, listing.complete) == (("acme/aim",), True)
+        assert (listing.names, listing.failure) == (("acme/aim",), None)
 
     async def test_a_next_page_at_another_host_is_not_followed(self) -> None:
         page = says({"next": "http://else.example/v2/", "results": [{"name": "aim"}]})
@@ -137,7 +137,7 @@ class TestGitHub:
         ):
             listing = await registry.repositories("ghcr.io", "acme", keychain(("ghcr.io", "user", TOKEN)))
         assert listing.names == tuple(f"acme/aim-{number}" for number in range(total))
-        assert listing.complete
+        assert listing.failure is None
         assert len(peer.seen) == pages
         first = peer.seen[0]
         assert first.path == "/orgs/acme/packages"
@@ -175,7 +175,7 @@ class TestGitHub:
         entries = keychain(("ghcr.io", "u", "old")).entries + keychain(("ghcr.io", "u", TOKEN), name="new").entries
         async with serving(respond) as peer, Registry(limits=LIMITS, github=f"http://{peer.host}") as registry:
             listing = await registry.repositories("ghcr.io", "acme", type(keychain())(entries))
-        assert (listing.names, listing.complete) == (("acme/aim-0",), True)
+        assert (listing.names, listing.failure) == (("acme/aim-0",), None)
 
     @pytest.mark.parametrize("token", [f"{TOKEN}\n", f"{TOKEN}\r\nX: y", "\x00"])
     async def test_a_token_that_no_header_can_carry_is_told_by_its_secret(self, token: str) -> None:

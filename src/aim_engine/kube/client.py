@@ -201,32 +201,20 @@ class Client:
         key: Key,
         *,
         uid: str = "",
-        resource_version: str = "",
         propagation: Propagation = "Background",
         grace: int | None = None,
     ) -> None:
         """Ask for the deletion; `NotFound` if it is gone, `Conflict` if it is another object than `uid` says."""
-        conditions = {"uid": uid, "resourceVersion": resource_version}
         options: dict[str, Any] = {
             "apiVersion": "v1",
             "kind": "DeleteOptions",
             "propagationPolicy": propagation,
-            "preconditions": {name: value for name, value in conditions.items() if value},
+            "preconditions": {"uid": uid} if uid else {},
         }
         if grace is not None:
             options["gracePeriodSeconds"] = grace
         call = Call("DELETE", resource.path(*key), "delete", str(resource), str(key), body=_encode(options))
         await self._transport.answer(call)
-
-    async def evict(self, key: Key, *, grace: int | None = None) -> None:
-        """Ask a pod to leave; `TooManyRequests` if a disruption budget says not now."""
-        metadata = {"namespace": key.namespace, "name": key.name}
-        eviction: Manifest = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": metadata}
-        if grace is not None:
-            eviction["deleteOptions"] = {"gracePeriodSeconds": grace}
-        path = PODS.path(*key, "eviction")
-        call = Call("POST", path, "create", "pods/eviction", str(key), body=_encode(eviction))
-        await self._transport.answer(call, patience=0)
 
     async def logs(
         self,

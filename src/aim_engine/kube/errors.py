@@ -95,7 +95,7 @@ class Invalid(Refused):
 
 
 class TooManyRequests(Refused):
-    """429: the server, or a disruption budget, asks for patience."""
+    """429: the server asks for patience."""
 
 
 class ServerError(Refused):

@@ -73,8 +73,6 @@ class Informer(Generic[T]):
         """Whether the server knows the kind; None until it was asked."""
         self.problem: str | None = "not started"
         """Why the store may be behind, as a sentence; None while it follows."""
-        self.unparsable: dict[Key, str] = {}
-        """Objects that were left out because their content doesn't fit the type, with what is wrong."""
         self._client = client
         self._into = into
         self._selection = selection
@@ -138,7 +136,6 @@ class Informer(Generic[T]):
             await asyncio.sleep(wait)
 
     async def _list(self) -> None:
-        self.unparsable.clear()
         listing = await self._client.list_each(
             self.resource, self._selection, self._read, metadata_only=self._metadata_only
         )
@@ -188,7 +185,6 @@ class Informer(Generic[T]):
         self._since = identity.metadata.resource_version
         self._reached = max(self._reached, number(self._since))
         if event.type == "DELETED":
-            self.unparsable.pop(identity.key, None)
             self._told(self.store.drop(identity.key, number(self._since)))
         elif event.type != "BOOKMARK":
             self._take(event.object)
@@ -201,15 +197,13 @@ class Informer(Generic[T]):
             self._told(self.store.put(*read))
 
     def _read(self, raw: msgspec.Raw) -> tuple[T, Snapshot | None] | None:
-        """The object, or None if its content doesn't fit: then it is reported, and left out of the store."""
+        """The object, or None if its content doesn't fit: then it is logged, and left out of the store."""
         try:
             item = decode(raw, self._into, f"read {self.resource}")
         except Unparsable as error:
             key = decode(raw, Identity, f"read {self.resource}").key
-            self.unparsable[key] = str(error)
             log.error("object skipped", resource=str(self.resource), object=str(key), error=str(error))
             return None
-        self.unparsable.pop(item.metadata.key, None)
         return item, take(raw, self._managers) if self._managers else None
 
     def _not_there(self, error: NotFound) -> float:
@@ -221,7 +215,6 @@ class Informer(Generic[T]):
             return self._backoff.next()
         for key in self.store.all_keys():
             self._told(self.store.drop(key))
-        self.unparsable.clear()
         self._installed(False)
         self.problem = None
         self._synced.set()

@@ -135,9 +135,9 @@ class Transport:
             await self._session.close()
             await asyncio.sleep(0)  # the sockets of dropped connections are closed in the next round of the loop
 
-    async def answer(self, call: Call, *, patience: float | None = None) -> bytes:
+    async def answer(self, call: Call) -> bytes:
         """The body of the answer; asks again when the server says when to come back, and once after a 401."""
-        until = time.monotonic() + (self.timings.patience if patience is None else patience)
+        until = time.monotonic() + self.timings.patience
         fresh = False
         while True:
             try:

@@ -43,10 +43,6 @@ class Listing(msgspec.Struct, frozen=True):
     names: tuple[str, ...] = ()
     failure: RegistryError | None = None
 
-    @property
-    def complete(self) -> bool:
-        return self.failure is None
-
 
 class Page(msgspec.Struct, frozen=True):
     """Names, and where the next ones are, or why that cannot be told."""
