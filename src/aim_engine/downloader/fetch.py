@@ -107,8 +107,8 @@ class Fetch:
             content.extend(block)
             self.gauge.add(len(block))
 
-        if file.size:
-            self._patiently(file, begin, file.size, take)
+        if file.size and not self._patiently(file, begin, file.size, take):
+            return
         location = self.volume.location(file)
         make_way(location, self.volume.target)
         location.write_bytes(content)
@@ -121,8 +121,7 @@ class Fetch:
             parts.write(part, block)
             self.gauge.add(len(block))
 
-        self._patiently(content.file, lambda: part.position, part.end, take)
-        if content.closed_by_last():
+        if self._patiently(content.file, lambda: part.position, part.end, take) and content.closed_by_last():
             self._publish(content)
 
     def _publish(self, content: "_Content") -> None:
@@ -136,8 +135,8 @@ class Fetch:
 
     def _patiently(
         self, file: RemoteFile, position: Callable[[], int], end: int, take: Callable[[memoryview], None]
-    ) -> None:
-        """Take a range to its end, through breaks and requests to slow down."""
+    ) -> bool:
+        """Take a range to its end, through breaks and requests to slow down; false if another failure came first."""
         broken, waited = 0, 0.0
         while not self._stop.is_set():
             start = at = position()
@@ -146,9 +145,9 @@ class Fetch:
                     take(block)
                     at += len(block)
                     if self._stop.is_set():
-                        return
+                        return at == end
                 if at == end:
-                    return
+                    return True
                 raise NetworkFailure(f"Network failure: the source sent {at - start} of {end - start} bytes")
             except RateLimited as limit:
                 pause = limit.seconds if limit.seconds is not None else FIRST_PAUSE * 2**broken
@@ -163,6 +162,7 @@ class Fetch:
                     raise
                 warn(f"{failure} ({file.path}); going on at byte {at}")
                 self._pause(FIRST_PAUSE * 2 ** (broken - 1))
+        return False
 
     def _pause(self, seconds: float) -> None:
         """Wait, and say all the while that this is no stall."""
