@@ -71,6 +71,19 @@ def test_a_setting_that_is_no_number_is_told_and_replaced(capsys: pytest.Capture
     assert all(name in told for name in ("STALL_TIMEOUT=soon", "EXPECTED_SIZE_BYTES=10Gi", "PROGRESS_INTERVAL=0"))
 
 
+def test_the_defaults_of_the_image_go_where_the_caller_asks(tmp_path: Path) -> None:
+    before = dict(os.environ)
+    environment = {"TMPDIR": str(tmp_path / "scratch"), "HF_HOME": "/elsewhere"}
+    settings.prepare(environment)
+    assert environment == {
+        "TMPDIR": str(tmp_path / "scratch"),
+        "HF_HOME": "/elsewhere",
+        "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+    }
+    assert (tmp_path / "scratch").is_dir()
+    assert dict(os.environ) == before
+
+
 @given(size=st.integers(1, 10_000), part=st.integers(1, 10_000))
 def test_parts_cover_a_file_without_gap_or_overlap(size: int, part: int) -> None:
     cut = parts.begin(size, part)

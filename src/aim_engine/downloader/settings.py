@@ -1,7 +1,7 @@
 """Every environment variable of the download container, read once."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -73,12 +73,12 @@ def read(environment: Mapping[str, str]) -> Settings:
     )
 
 
-def prepare(environment: Mapping[str, str]) -> None:
-    """Give this process and its children the image's defaults: scratch directories, file mode mask, quiet libraries."""
+def prepare(environment: MutableMapping[str, str]) -> None:
+    """Put the image's defaults into an environment, and do what it says about scratch directory and file mode mask."""
     defaults = {"TMPDIR": "/tmp/", "HF_HOME": "/tmp/.hf", "HF_HUB_DISABLE_PROGRESS_BARS": "1"}
     for name, value in defaults.items():
-        os.environ.setdefault(name, value)
-    Path(os.environ["TMPDIR"]).mkdir(parents=True, exist_ok=True)
+        environment.setdefault(name, value)
+    Path(environment["TMPDIR"]).mkdir(parents=True, exist_ok=True)
     if mask := environment.get("UMASK"):
         try:
             os.umask(int(mask, 8))
