@@ -80,8 +80,16 @@ CASES = {
     "an unknown scheme": Case(
         "Error: Unknown protocol. URL must start with hf:// or s3:// - was oci://x/y", 1, "PodFailed", uri="oci://x/y"
     ),
-    "a URI without a name": Case("Error: hf:// names nothing to download", 1, "PodFailed", uri="hf://"),
+    "a URI without a name": Case(
+        "Error: hf:// names no repository; write hf://<organisation>/<name>", 1, "PodFailed", uri="hf://"
+    ),
+    "a URI of slashes": Case("Error: hf:/// names no repository", 1, "PodFailed", uri="hf:///"),
+    "a URI without bucket and prefix": Case(
+        "Error: s3:// names no bucket; write s3://<bucket>/<prefix>", 1, "PodFailed", uri="s3://"
+    ),
+    "a URI without bucket": Case("Error: s3:///x names no bucket", 1, "PodFailed", uri="s3:///x"),
 }
+MISNAMED = {name: case for name, case in CASES.items() if case.line.startswith("Error: ")}
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
@@ -95,6 +103,13 @@ def test_a_failure_tells_what_is_wrong(hub: Hub, hub_volume: Volume, case: Case)
     assert TOKEN not in outcome.log
     assert "Traceback" not in outcome.log
     assert not (hub_volume.path / ".aim-download.lock").exists()
+
+
+@pytest.mark.parametrize("case", MISNAMED.values(), ids=MISNAMED.keys())
+def test_the_check_size_program_refuses_what_a_download_refuses(volume: Volume, case: Case) -> None:
+    outcome = volume.run("check-size", case.uri)
+    assert (outcome.code, outcome.reason, outcome.out) == (1, "PodFailed", "")
+    assert outcome.err.startswith(case.line) and outcome.err.count("\n") == 1, outcome.err
 
 
 def test_no_uri_is_a_usage_error(volume: Volume) -> None:

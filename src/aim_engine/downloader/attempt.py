@@ -12,7 +12,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from aim_engine.downloader import hub, memory, settings, simulation, speech
+from aim_engine.downloader import hub, memory, settings, simulation, speech, uris
 from aim_engine.downloader.bucket import Bucket, BucketSource, Place
 from aim_engine.downloader.failures import Failure
 from aim_engine.downloader.fetch import Fetch, Source
@@ -44,18 +44,13 @@ def volume_for(uri: str, target: Path, revision: str = "") -> Volume:
     return Volume(target, keeper)
 
 
-def repository_of(uri: str) -> str:
-    """Return the repository that an hf:// URI names."""
-    return uri.removeprefix("hf://").strip("/")
-
-
 def fetch_hub(uri: str, target: Path, gauge: Gauge, wish: Settings, manifest: Path) -> None:
     """Fetch a repository from the hub with the protocol that the environment selects."""
     protocol = hub.protocol_here()
     if wish.debug.simulate_hub:
         simulation.hub_attempt(target, wish.debug, gauge, protocol)
         return
-    repository = hub.Repository(repository_of(uri), gauge.tick)
+    repository = hub.Repository(uris.repository_of(uri), gauge.tick)
     held = repository.manifest()
     source: Source = (
         hub.XetSource(repository, held) if protocol == hub.XET else hub.HttpSource(repository, held, protocol)

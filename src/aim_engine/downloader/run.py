@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
-from aim_engine.downloader import attempt, hub, memory
-from aim_engine.downloader.failures import BY_CODE, Failure, Interrupted, OutOfMemory, Stalled, UsageError
+from aim_engine.downloader import attempt, hub, memory, uris
+from aim_engine.downloader.failures import BY_CODE, Failure, Interrupted, OutOfMemory, Stalled
 from aim_engine.downloader.files import Manifest
 from aim_engine.downloader.gauge import Gauge, measured
 from aim_engine.downloader.lock import DirectoryLock
@@ -26,7 +26,6 @@ from aim_engine.downloader.reports import Report
 from aim_engine.downloader.settings import Settings
 from aim_engine.downloader.verify import verify
 
-SCHEMES = ("hf://", "s3://")
 RULE = "=" * 60
 VERIFYING = "Verifying download (this may take a while for large models)..."
 
@@ -52,7 +51,7 @@ class Download:
             self.report.say("AIM_DEBUG_CAUSE_FAILURE is set: failing at once")
             raise Failure("Failed because AIM_DEBUG_CAUSE_FAILURE asks for it")
         if not debug.simulate and not debug.hang:
-            self._require_scheme()
+            uris.require_source(self.uri)
         self.locked(self._work)
 
     def _work(self) -> None:
@@ -73,12 +72,6 @@ class Download:
             self._report_fetched()
             self._clean()
             self.report.say("Sync complete")
-
-    def _require_scheme(self) -> None:
-        if not self.uri.startswith(SCHEMES):
-            raise UsageError(f"Error: Unknown protocol. URL must start with hf:// or s3:// - was {self.uri}")
-        if not attempt.repository_of(self.uri.replace("s3://", "hf://")):
-            raise UsageError(f"Error: {self.uri} names nothing to download")
 
     def locked(self, work: Callable[[], None]) -> None:
         """Do something while nobody else works in the target directory."""
@@ -150,7 +143,7 @@ class Download:
         self.report.say(RULE)
         self.report.say(f"DOWNLOAD ATTEMPT {number}/{of}")
         self.report.say(f"Protocol: {protocol}")
-        self.report.say(f"Model: {attempt.repository_of(self.uri)}")
+        self.report.say(f"Model: {uris.repository_of(self.uri)}")
         self.report.say(RULE)
         if previous and previous != protocol:
             self.report.say(f"Protocol switch: {previous} -> {protocol}")
@@ -186,7 +179,7 @@ class Download:
                 raise Failure("[SIMULATE] Verification FAILED")
             self.report.say("[SIMULATE] Verification PASSED")
             return
-        held = self._manifest or hub.Repository(attempt.repository_of(self.uri)).manifest()
+        held = self._manifest or hub.Repository(uris.repository_of(self.uri)).manifest()
         verify(attempt.volume_for(self.uri, self.settings.target, held.revision), held, self._verified)
         self.report.say("Download complete and verified")
         self.report.say(f"Size of HF_HOME: {readable(measured(Path(os.environ.get('HF_HOME', '/tmp/.hf'))))}")

@@ -3,9 +3,9 @@
 import json
 import os
 
-from aim_engine.downloader.attempt import repository_of
+from aim_engine.downloader import uris
 from aim_engine.downloader.bucket import Bucket, Place
-from aim_engine.downloader.failures import Failure, Gated, NotFound, UsageError
+from aim_engine.downloader.failures import Failure, Gated, NotFound
 from aim_engine.downloader.hub import Repository
 from aim_engine.downloader.speech import say, warn
 
@@ -14,8 +14,7 @@ NOT_FOUND, GATED, OTHER = 1, 2, 3
 
 def print_size(uri: str) -> None:
     """Print `{"url": …, "sizeBytes": …}` as the last line; raise a failure whose text says why not."""
-    if not uri.startswith(("hf://", "s3://")):
-        raise UsageError(f"Error: Unknown protocol. URL must start with hf:// or s3:// - was {uri}")
+    uris.require_source(uri)
     try:
         size = of(uri)
     except Failure as failure:
@@ -28,14 +27,14 @@ def print_size(uri: str) -> None:
 def of(uri: str) -> int:
     """Ask the source how many bytes it holds."""
     if uri.startswith("hf://"):
-        return Repository(repository_of(uri)).size()
+        return Repository(uris.repository_of(uri)).size()
     return Bucket(Place.of(uri), os.environ).size()
 
 
 def _explained(uri: str, failure: Failure) -> Failure:
     """Print why the source gave no answer; the failure that ends the program follows."""
     if uri.startswith("hf://"):
-        explain(repository_of(uri), failure)
+        explain(uris.repository_of(uri), failure)
         return Failure(f"Error: Failed to get size for {uri}")
     warn(str(failure))
     return Failure(f"Error: s3cmd failed for {uri}")
