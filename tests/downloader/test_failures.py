@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.downloader.stage import TOKEN, Hub, Outcome, Volume, ended, until
+from tests.downloader.stage import DEADLINE, TOKEN, Hub, Outcome, Volume, ended, until
 
 MIB = 1024 * 1024
 FILES = {"config.json": b"{}", "model.safetensors": bytes(2 * MIB)}
@@ -150,6 +150,49 @@ def test_a_file_of_the_container_that_is_missing_is_told_and_not_taken_for_a_mis
     outcome = volume.run("hf://org/name", TMPDIR="/proc/none")
     assert (outcome.code, outcome.reason) == (1, "PodFailed"), outcome.log
     assert outcome.err == "Error: [Errno 2] No such file or directory: '/proc/none'\n"
+
+
+def broken_library(folder: Path, name: str) -> dict[str, str]:
+    """The variables of a container in which a library fails with a credential in its words when it is loaded."""
+    (folder / f"{name}.py").write_text(f"raise ImportError('{name} can not use {TOKEN}')")
+    return {"PYTHONPATH": str(folder), "HF_TOKEN": TOKEN}
+
+
+def test_what_nobody_foresaw_is_one_line_without_credentials(hub: Hub, hub_volume: Volume, tmp_path: Path) -> None:
+    uri = hub.add("org/name", FILES)
+    hub.rules(tokens={TOKEN: []})
+    outcome = hub_volume.run(uri, AIM_DOWNLOADER_PROTOCOL="XET", **broken_library(tmp_path, "hf_xet"))
+    assert (outcome.code, outcome.reason) == (1, "PodFailed"), outcome.log
+    assert "Error: ImportError: hf_xet can not use ***\n" in outcome.err
+    for unwanted in (TOKEN, "Traceback", "Fatal Python error", "ended by signal"):
+        assert unwanted not in outcome.log
+
+
+WATCH_AND_END = """
+import array, fcntl, sys, termios, threading
+from aim_engine.downloader import attempt
+
+threading.Thread(target=attempt.end_with_parent, daemon=True).start()
+unread = array.array("i", [1])
+while unread[0]:  # until the thread is in the middle of its wait
+    fcntl.ioctl(sys.stdin.fileno(), termios.FIONREAD, unread)
+sys.exit(7)
+"""
+
+
+def test_an_attempt_may_end_while_it_watches_the_process_that_started_it() -> None:
+    with subprocess.Popen([sys.executable, "-c", WATCH_AND_END], stdin=subprocess.PIPE) as process:
+        assert process.stdin
+        process.stdin.write(b"a byte that is taken as soon as the thread waits")
+        process.stdin.flush()
+        assert process.wait(DEADLINE) == 7
+
+
+def test_an_attempt_ends_with_the_process_that_started_it() -> None:
+    forever = "from aim_engine.downloader import attempt; attempt.end_with_parent()"
+    with subprocess.Popen([sys.executable, "-c", forever], stdin=subprocess.PIPE) as process:
+        process.communicate(b"not yet the end", timeout=DEADLINE)
+        assert process.returncode == 1
 
 
 FILL = (

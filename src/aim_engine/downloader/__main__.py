@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from aim_engine.downloader import ending, size, speech
 from aim_engine.downloader import settings as environment
-from aim_engine.downloader import size, speech
 from aim_engine.downloader.failures import Failure, Interrupted, UsageError
 from aim_engine.downloader.gauge import measured
 from aim_engine.downloader.reports import PodReport
@@ -105,25 +105,18 @@ def _size_of(uri: str) -> int | None:
         return None
 
 
+def run(words: Sequence[str]) -> None:
+    """Run the program that the first word names, or a download of what it names instead."""
+    environment.prepare(os.environ)
+    program = PROGRAMS.get(words[0]) if words else None
+    (program or entrypoint)(words[1:] if program else words)
+
+
 def main(words: Sequence[str]) -> int:
     """Run a program of the image; a failure is one line on standard error and an exit code."""
     speech.learn(os.environ)
     catch_signals()
-    program = PROGRAMS.get(words[0]) if words else None
-    try:
-        environment.prepare(os.environ)
-        (program or entrypoint)(words[1:] if program else words)
-    except Failure as failure:
-        if str(failure):
-            speech.warn(str(failure))
-        return failure.code
-    except OSError as error:  # without its name: the operator takes FileNotFoundError for a source that is missing
-        speech.warn(f"Error: {speech.one_line(error)}")
-        return 1
-    except Exception as error:  # what nobody foresaw still must not print a credential
-        speech.warn(f"Error: {type(error).__name__}: {speech.one_line(error)}")
-        return 1
-    return 0
+    return ending.of(lambda: run(words))
 
 
 if __name__ == "__main__":

@@ -11,8 +11,9 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NoReturn
 
-from aim_engine.downloader import hub, memory, settings, simulation, speech, uris
+from aim_engine.downloader import ending, hub, memory, settings, simulation, speech, uris
 from aim_engine.downloader.bucket import Bucket, BucketSource, Place
 from aim_engine.downloader.failures import Failure
 from aim_engine.downloader.fetch import Fetch, Source
@@ -70,45 +71,35 @@ def fetch_bucket(uri: str, target: Path, gauge: Gauge, wish: Settings, manifest:
     manifest.write_text(held.to_json())
 
 
-def run(what: str, target: Path, gauge: Gauge, manifest: Path) -> int:
-    """Do what an attempt is asked for; return the exit code."""
+def run(what: str, target: Path, gauge: Gauge, manifest: Path) -> None:
+    """Do what an attempt is asked for; raise what went wrong."""
     wish = settings.read(os.environ)
     if what == HANG:
         while True:
             time.sleep(3600)
-    try:
-        if what == SIMULATE:
-            simulation.download(target, wish, gauge)
-        elif what.startswith("hf://"):
-            fetch_hub(what, target, gauge, wish, manifest)
-        else:
-            fetch_bucket(what, target, gauge, wish, manifest)
-    except Failure as failure:
-        speech.warn(str(failure))
-        return failure.code
-    except MemoryError:
-        speech.warn("Out of memory: the download needs more than the container's memory limit")
-        return 1
-    except OSError as error:
-        speech.warn(f"Error: {speech.one_line(error)}")
-        return 1
-    return 0
+    elif what == SIMULATE:
+        simulation.download(target, wish, gauge)
+    elif what.startswith("hf://"):
+        fetch_hub(what, target, gauge, wish, manifest)
+    else:
+        fetch_bucket(what, target, gauge, wish, manifest)
 
 
-def _end_with_parent() -> None:
+def end_with_parent() -> None:
     """End this process when the one that started it closes our standard input, which also its death does."""
-    sys.stdin.buffer.read()
+    while os.read(sys.stdin.fileno(), 1024):  # sys.stdin itself keeps a lock while it reads, and Python could not end
+        pass
     os._exit(Failure.code)
 
 
-def main(arguments: Sequence[str]) -> int:
+def main(arguments: Sequence[str]) -> NoReturn:
     """Run one attempt from the command line that `start` made."""
     what, target, descriptor, manifest = arguments
     speech.learn(os.environ)
     for name, value in memory.xet_environment().items():
         os.environ.setdefault(name, value)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    code = run(what, Path(target), Gauge(int(descriptor)), Path(manifest))
+    threading.Thread(target=end_with_parent, daemon=True).start()
+    code = ending.of(lambda: run(what, Path(target), Gauge(int(descriptor)), Path(manifest)))
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)  # libraries keep threads of their own, which must not hold up the end
