@@ -145,6 +145,25 @@ def test_a_failure_tells_what_is_wrong(
     assert list(s3_volume.path.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    ("endpoint", "shown"),
+    [
+        pytest.param("minio_svc:9000", "https://minio_svc:9000", id="a name that no host has"),
+        pytest.param("http://[::1", "http://[::1", id="half an address"),
+        pytest.param("me:password@minio_svc:9000", "https://***@minio_svc:9000", id="a credential in it"),
+    ],
+)
+@pytest.mark.parametrize("program", [(), ("check-size",)], ids=["download", "check-size"])
+def test_an_endpoint_that_is_no_address_is_told(
+    volume: Volume, program: tuple[str, ...], endpoint: str, shown: str
+) -> None:
+    outcome = volume.run(*program, "s3://bucket/models", AWS_ENDPOINT_URL=endpoint)
+    assert (outcome.code, outcome.reason) == (1, "PodFailed"), outcome.log
+    assert f"Error: AWS_ENDPOINT_URL is {shown}, which is no address of a server; write https://" in outcome.err
+    for unwanted in ("password", "Traceback", "ended by signal"):
+        assert unwanted not in outcome.log
+
+
 def test_the_check_size_program_adds_up_a_prefix(objects: Objects, s3_volume: Volume) -> None:
     uri = objects.add("models", OBJECTS)
     outcome = s3_volume.run("check-size", uri)

@@ -19,6 +19,7 @@ from aim_engine.downloader.failures import (
     NotFound,
     RateLimited,
     Unauthorized,
+    UsageError,
 )
 from aim_engine.downloader.files import Digest, Manifest, RemoteFile
 from aim_engine.downloader.transfer import BROKEN, Refused, Transfer, certificates
@@ -66,25 +67,23 @@ class Bucket:
     def client(self) -> Any:
         """Make a client from the environment; without any credentials it asks without a signature."""
         session = importlib.import_module("botocore.session").get_session()
-        config = importlib.import_module("botocore.config").Config
-        unsigned = importlib.import_module("botocore").UNSIGNED
         endpoint = endpoint_of(self.environment)
-        options: dict[str, Any] = {
-            "signature_version": "s3v4" if session.get_credentials() else unsigned,
-            "connect_timeout": READ_SECONDS,
-            "read_timeout": READ_SECONDS,
-            "retries": {"mode": "standard", "max_attempts": 4},
-        }
-        if endpoint:
-            options["s3"] = {"addressing_style": "path"}
-        return session.create_client(
-            "s3",
-            endpoint_url=endpoint,
-            use_ssl=with_tls(self.environment),
-            verify=certificates(),
-            region_name=session.get_config_variable("region") or "us-east-1",
-            config=config(**options),
-        )
+        try:
+            return session.create_client(
+                "s3",
+                endpoint_url=endpoint,
+                use_ssl=with_tls(self.environment),
+                verify=certificates(),
+                region_name=session.get_config_variable("region") or "us-east-1",
+                config=_config(signed=bool(session.get_credentials()), path_style=bool(endpoint)),
+            )
+        except ValueError as error:
+            if endpoint is None or isinstance(error, self._troubles):  # which say themselves what is wrong
+                raise
+            raise UsageError(
+                f"Error: AWS_ENDPOINT_URL is {endpoint}, which is no address of a server; write https://<host>:<port>"
+                " or http://<host>:<port>, the host in letters, digits, hyphens and dots"
+            ) from error
 
     def manifest(self) -> Manifest:
         """List every object below the prefix; a key that ends in a slash is a directory and no file."""
@@ -204,6 +203,19 @@ class BucketSource:
             self._transfer.close()
             place = self.bucket.place
             raise NetworkFailure(f"Network failure: {place} broke off: {speech.one_line(error)}") from error
+
+
+def _config(*, signed: bool, path_style: bool) -> Any:
+    """Return how botocore is to ask: with a signature or without, and how patiently."""
+    options: dict[str, Any] = {
+        "signature_version": "s3v4" if signed else importlib.import_module("botocore").UNSIGNED,
+        "connect_timeout": READ_SECONDS,
+        "read_timeout": READ_SECONDS,
+        "retries": {"mode": "standard", "max_attempts": 4},
+    }
+    if path_style:
+        options["s3"] = {"addressing_style": "path"}
+    return importlib.import_module("botocore.config").Config(**options)
 
 
 def with_tls(environment: Mapping[str, str]) -> bool:
