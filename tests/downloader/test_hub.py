@@ -129,6 +129,14 @@ def test_files_are_as_readable_as_the_mask_says(hub: Hub, hub_volume: Volume) ->
     assert modes == {0o640}
 
 
+def test_a_time_out_with_a_unit_is_told_once_and_does_not_hold_up_the_download(hub: Hub, hub_volume: Volume) -> None:
+    uri = hub.add("org/name", REPOSITORY)
+    outcome = hub_volume.run(uri, HF_HUB_DOWNLOAD_TIMEOUT="30s")
+    assert outcome.code == 0, outcome.log
+    assert outcome.err.count("HF_HUB_DOWNLOAD_TIMEOUT=30s is no whole number of seconds; write it without a unit") == 1
+    assert hub_volume.files() == REPOSITORY
+
+
 def test_a_name_that_leaves_the_directory_is_refused(volume: Volume) -> None:
     from aim_engine.downloader import files
     from aim_engine.downloader.failures import Failure

@@ -84,6 +84,25 @@ def test_the_defaults_of_the_image_go_where_the_caller_asks(tmp_path: Path) -> N
     assert dict(os.environ) == before
 
 
+@pytest.mark.parametrize("name", ["HF_HUB_DOWNLOAD_TIMEOUT", "HF_HUB_ETAG_TIMEOUT"])
+@pytest.mark.parametrize(
+    ("value", "kept", "told"),
+    [
+        pytest.param("30", True, False, id="a number"),
+        pytest.param("30s", False, True, id="a unit"),
+        pytest.param("1.5", False, True, id="a fraction"),
+        pytest.param("", False, False, id="nothing"),
+    ],
+)
+def test_a_time_out_that_the_hubs_library_can_not_read_is_told_and_dropped(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, value: str, kept: bool, told: bool
+) -> None:
+    environment = {"TMPDIR": str(tmp_path), name: value}
+    settings.prepare(environment)
+    assert environment.get(name) == (value if kept else None)
+    assert (f"WARN: {name}={value} is no whole number of seconds" in capsys.readouterr().err) is told
+
+
 @given(size=st.integers(1, 10_000), part=st.integers(1, 10_000))
 def test_parts_cover_a_file_without_gap_or_overlap(size: int, part: int) -> None:
     cut = parts.begin(size, part)

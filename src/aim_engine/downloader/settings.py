@@ -11,6 +11,8 @@ from aim_engine.downloader import speech
 DEFAULT_TARGET = "/cache"
 DEFAULT_STALL_SECONDS = 120.0
 DEFAULT_INTERVAL_SECONDS = 5.0
+HUB_TIMEOUTS = ("HF_HUB_DOWNLOAD_TIMEOUT", "HF_HUB_ETAG_TIMEOUT")
+"""Read by huggingface_hub as it is loaded, which fails if one is no whole number."""
 SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
 
 
@@ -79,11 +81,26 @@ def prepare(environment: MutableMapping[str, str]) -> None:
     for name, value in defaults.items():
         environment.setdefault(name, value)
     Path(environment["TMPDIR"]).mkdir(parents=True, exist_ok=True)
+    for name in HUB_TIMEOUTS:
+        _drop_if_unreadable(environment, name)
     if mask := environment.get("UMASK"):
         try:
             os.umask(int(mask, 8))
         except ValueError:
             speech.warn(f"WARN: UMASK={mask} is no octal number; the mask stays as it is")
+
+
+def _drop_if_unreadable(environment: MutableMapping[str, str], name: str) -> None:
+    """Take away a time-out with which huggingface_hub could not even be loaded, and tell unless it is empty."""
+    value = environment.get(name, "")
+    if value.strip().isdecimal():
+        return
+    environment.pop(name, None)
+    if value.strip():
+        speech.warn(
+            f"WARN: {name}={value} is no whole number of seconds; write it without a unit, such as 30; until then the"
+            " default is used"
+        )
 
 
 def _size(environment: Mapping[str, str]) -> int | None:
