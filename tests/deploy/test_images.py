@@ -22,6 +22,12 @@ RECIPES = ("Dockerfile", "src/aim_engine/downloader/Dockerfile")
 BASE_IMAGE = {"python", "python3", "pip", "sh", "mkdir", "chown"}
 """What python:slim has, of what is used here."""
 
+INSTALLER = ["pip", "install", "--no-cache-dir", "uv>=0.8"]
+"""What installs the packages; it stays behind in the stage that no image is made of."""
+
+CHECKED = {"install": "--require-hashes", "sync": "--frozen"}
+"""With which option a command that installs compares every package with a hash; those of uv.lock are all there."""
+
 AIOHTTPS_OWN = {"multidict", "yarl"}
 """Packages of which aiohttp's own interface is made."""
 
@@ -84,6 +90,42 @@ def test_uv_knows_every_option_that_is_used(recipe: str) -> None:
 
 
 @pytest.mark.parametrize("recipe", RECIPES)
+def test_every_package_in_the_image_was_compared_with_its_hash(recipe: str) -> None:
+    installing = [command for command in commands(recipe) if command != INSTALLER and {*CHECKED} & {*command}]
+    assert installing
+    for command in installing:
+        for word in {*CHECKED} & {*command}:
+            assert CHECKED[word] in command, f"{' '.join(command)} takes packages without a hash"
+    assert not [command for command in commands(recipe) if {"--no-hashes", "--no-verify-hashes"} & {*command}]
+
+
+def test_every_file_that_may_be_installed_has_a_hash_in_the_lock_file() -> None:
+    locked = tomllib.loads((ROOT / "uv.lock").read_text())["package"]
+    others = [package for package in locked if package["source"] != {"editable": "."}]
+    assert len(others) == len(locked) - 1
+    for package in others:
+        found = [*package.get("wheels", ()), *([package["sdist"]] if "sdist" in package else ())]
+        assert found and all(file["hash"].startswith("sha256:") for file in found), package["name"]
+
+
+def test_the_image_of_downloads_gets_what_the_downloader_imports_and_nothing_of_the_operator(tmp_path: Path) -> None:
+    (export,) = [command for command in commands(RECIPES[1]) if command[:2] == ["uv", "export"]]
+    uv = Path(sys.executable).with_name("uv")
+    subprocess.run([uv, *export[1:], "--project", ROOT], cwd=tmp_path, capture_output=True, check=True)
+    (listed,) = tmp_path.iterdir()
+    requirements = re.split(r"\n(?=\S)", re.sub(r"(?m)^\s*#.*\n", "", listed.read_text()))
+    names = {re.split("[= ]", requirement)[0] for requirement in requirements}
+    assert {"botocore", "hf-xet", "huggingface-hub"} <= names
+    assert not {"aim-engine", "aiohttp", "cryptography"} & names
+    assert all("--hash=sha256:" in requirement for requirement in requirements)
+
+
+def test_the_image_of_downloads_has_what_the_extra_for_downloads_by_hand_has() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    assert project["dependency-groups"]["downloader"] == project["project"]["optional-dependencies"]["downloader"]
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
 def test_programs_in_the_image_can_be_run_and_are_the_ones_the_image_starts(recipe: str) -> None:
     placed = dict[str, Path]()
     for sources, target in copies(recipe):
@@ -122,10 +164,10 @@ def test_the_chart_runs_the_image_as_the_user_it_is_made_for() -> None:
 
 def test_everything_that_is_imported_is_installed_with_the_package() -> None:
     """The image has no packages of developers, so a missing dependency would only be noticed there."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    extra = project["optional-dependencies"]["downloader"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     provided = packages_distributions()
-    for folder, declared in {"": project["dependencies"], "downloader": [*extra, *project["dependencies"]]}.items():
+    declarations = {"": project["project"]["dependencies"], "downloader": project["dependency-groups"]["downloader"]}
+    for folder, declared in declarations.items():
         names = {re.split(r"[<>=\[]", entry)[0].lower() for entry in declared} | AIOHTTPS_OWN
         for file in (ROOT / "src" / "aim_engine" / folder).rglob("*.py"):
             if folder or "downloader" not in file.parts:
@@ -141,4 +183,6 @@ def imported(file: Path) -> set[str]:
             found |= {alias.name.partition(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
             found.add(node.module.partition(".")[0])
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) == "importlib.import_module":
+            found |= {word.value.partition(".")[0] for word in node.args if isinstance(word, ast.Constant)}
     return found - sys.stdlib_module_names - {"aim_engine"}
