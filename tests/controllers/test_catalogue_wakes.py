@@ -117,6 +117,29 @@ def test_another_image_of_its_model_wakes_a_template() -> None:
     assert heard == ["t"]
 
 
+def pod(phase: str, **labels: str) -> Manifest:
+    """A pod with the label that those of discovery and, by way of KServe, those of services have."""
+    metadata = {"name": "p", "labels": {"aim.eai.amd.com/template": "t", **labels}}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "status": {"phase": phase}}
+
+
+@pytest.mark.parametrize(
+    ("labels", "phases", "woken"),
+    [
+        pytest.param({"job-name": "discover-t"}, ("Pending", "Succeeded"), ["t"], id="its dry run ends"),
+        pytest.param({"job-name": "discover-t"}, ("Running", "Running"), [], id="its dry run goes on"),
+        pytest.param({}, ("Pending", "Running"), [], id="a pod that serves with it"),
+    ],
+)
+def test_a_template_is_woken_by_pods_of_its_dry_run_that_tell_more(
+    labels: dict[str, str], phases: tuple[str, str], woken: list[str]
+) -> None:
+    world = World(made("AIMServiceTemplate", "t", {"modelName": "m"}), pod(phases[0], **labels))
+    heard = listening(world, TEMPLATES)
+    world.put(pod(phases[1], **labels))
+    assert heard == woken
+
+
 @pytest.mark.parametrize(
     ("change", "woken"),
     [

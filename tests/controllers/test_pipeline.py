@@ -15,7 +15,7 @@ from aim_engine.api.artifact import DownloadStatus
 from aim_engine.api.status import AIMStatus
 from aim_engine.controllers.failures import PassFailed, told
 from aim_engine.core.health import Component
-from aim_engine.core.plan import Plan, Target
+from aim_engine.core.plan import Patch, Plan, Target
 from aim_engine.core.problems import Category, Problem, infrastructure, missing_upstream
 from aim_engine.kube.controller import Controller
 from aim_engine.kube.errors import ServerError, Unreachable
@@ -138,6 +138,31 @@ async def test_nothing_is_made_while_something_cannot_be_deleted() -> None:
         assert (
             reachable.message == "Failed to delete resources: can't delete persistentvolumeclaims team/x: etcd is slow"
         )
+
+
+@pytest.mark.parametrize(
+    ("method", "code", "plan", "written"),
+    [
+        pytest.param("DELETE", 409, Plan(apply=(claim("a"),), delete=(target("x"),)), [], id="a name has a new owner"),
+        pytest.param(
+            "PATCH",
+            404,
+            Plan(patch=(Patch(target=target("x"), body={"metadata": {"labels": {"a": "b"}}}),)),
+            [],
+            id="what was to be changed is gone",
+        ),
+    ],
+)
+async def test_who_was_outrun_blames_nobody_and_decides_anew(
+    method: str, code: int, plan: Plan, written: list[str]
+) -> None:
+    async with staged(concept(READY, plan=plan, counts=claims_that_went)) as stage:
+        stage.put()
+        stage.peer.refuse(method, "/x", code)
+        assert await stage.reconcile() == stage.pipeline.timings.conflict
+        assert stage.peer.told == [*written, "PUT weights/status"]
+        assert stage.status().persistent_volume_claim == "", "nothing went"
+        assert "DependenciesReachable" not in {one.type for one in stage.status().conditions}
 
 
 def claims_that_went(status: DownloadStatus, deleted: Sequence[Target]) -> DownloadStatus:

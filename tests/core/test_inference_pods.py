@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from aim_engine.api import quantity
 from aim_engine.api.environment import EnvVar, ResourceRequirements
 from aim_engine.api.foreign import HorizontalPodAutoscaler
 from aim_engine.api.hardware import CpuRequirements, GpuRequirements, HardwareRequirements
@@ -156,7 +157,14 @@ TWO_GPUS = HardwareRequirements(gpu=GpuRequirements(requests=2, model="MI300X"))
     ],
 )
 def test_resources(hardware: Any, levels: list[ResourceRequirements], expected: Any) -> None:
-    assert container_resources.build(hardware, *levels) == expected
+    named = {f"level {number}": level for number, level in enumerate(levels)}
+    assert container_resources.build(hardware, named) == expected
+
+
+def test_an_amount_that_only_looks_like_one_is_told_with_who_wrote_it() -> None:
+    levels = {"model": ResourceRequirements(requests={"memory": "1e1.5"}), "service": ResourceRequirements()}
+    with pytest.raises(quantity.Malformed, match=r"^resources\.requests\.memory of the model: '1e1\.5' is no quantity"):
+        container_resources.build(TWO_GPUS, levels)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """Carries a plan out: deletions, then objects, then patches. What fails is collected; the rest goes on."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Sequence
+from dataclasses import dataclass, field
 
 import msgspec
 
@@ -10,7 +10,7 @@ from aim_engine.controllers.failures import told
 from aim_engine.core.plan import Patch, Plan, Step, Target, Verb
 from aim_engine.kube.applier import Applier
 from aim_engine.kube.client import Client
-from aim_engine.kube.errors import AlreadyExists, Conflict, Forbidden, KubeError, NotFound
+from aim_engine.kube.errors import AlreadyExists, Conflict, Fenced, Forbidden, KubeError, NotFound
 from aim_engine.objects import Key
 
 
@@ -22,9 +22,36 @@ class Outcome:
     error: str = ""
     """Why not all of it was done, as one sentence; empty if it was."""
     outrun: bool = False
-    """Somebody changed an object, or made one of a name we wanted, before we could; the next pass decides anew."""
+    """Somebody changed, made or removed an object before we could; the next pass decides anew."""
     deleted: tuple[Target, ...] = ()
     """What was to go, if all of it did."""
+
+
+@dataclass
+class Tally:
+    """What came of the writes so far."""
+
+    writes: int = 0
+    errors: list[str] = field(default_factory=list[str])
+    outrun: bool = False
+
+    async def count(
+        self, write: Awaitable[bool], *, outrun_by: tuple[type[KubeError], ...], quiet: bool = False
+    ) -> None:
+        """Wait for a write; `quiet` if its failure is not worth telling."""
+        try:
+            self.writes += await write
+        except outrun_by:
+            self.outrun = True
+        except Fenced:
+            raise  # losing the lease is no matter of one object: that ends the pass at once
+        except KubeError as error:
+            if not quiet:
+                self.errors.append(told(error))
+
+    def told(self, what: str) -> str:
+        """All that failed as one sentence, or nothing."""
+        return f"{what}: {'; '.join(self.errors)}" if self.errors else ""
 
 
 @dataclass(frozen=True)
@@ -37,32 +64,16 @@ class Executor:
 
     async def carry_out(self, plan: Plan, steps: Sequence[Step], owner: str, *, force: bool) -> Outcome:
         """Do it; `steps` are the plan's objects in their final form, `owner` is the field manager."""
-        writes, errors = 0, list[str]()
+        tally = Tally()
         for target in plan.delete:
-            try:
-                writes += await self.delete(target)
-            except KubeError as error:
-                errors.append(told(error))
-        if errors:
-            return Outcome(writes, f"Failed to delete resources: {'; '.join(errors)}")
-        outrun = False
+            await tally.count(self.delete(target), outrun_by=(Conflict,))
+        if tally.errors or tally.outrun:
+            return Outcome(tally.writes, tally.told("Failed to delete resources"), tally.outrun)
         for step in steps:
-            try:
-                writes += await self.make(step, owner, force)
-            except AlreadyExists:
-                outrun = True
-            except KubeError as error:
-                errors.append(told(error))
+            await tally.count(self.make(step, owner, force), outrun_by=(AlreadyExists,))
         for patch in plan.patch:
-            try:
-                writes += await self.change(patch, owner)
-            except Conflict:
-                outrun = True
-            except KubeError as error:
-                if not patch.best_effort:
-                    errors.append(told(error))
-        error = f"Failed to apply resources: {'; '.join(errors)}" if errors else ""
-        return Outcome(writes, error, outrun, plan.delete)
+            await tally.count(self.change(patch, owner), outrun_by=(Conflict, NotFound), quiet=patch.best_effort)
+        return Outcome(tally.writes, tally.told("Failed to apply resources"), tally.outrun, plan.delete)
 
     async def delete(self, target: Target) -> bool:
         """Ask for a deletion; whether there was something to delete."""
@@ -74,12 +85,12 @@ class Executor:
         return True
 
     async def clean_up(self, plan: Plan) -> int:
-        """Do the deletions of an object that is going; what we may not delete is not ours to clean up."""
+        """Do the deletions of an object that is going; what is forbidden, or another's by now, is not ours."""
         writes = 0
         for target in plan.delete:
             try:
                 writes += await self.delete(target)
-            except Forbidden:
+            except (Conflict, Forbidden):
                 continue
         return writes
 

@@ -40,7 +40,7 @@ class Cluster(Followed):
         )
         self.cluster_models_by_image = self.cluster_models.store.index(lambda one: [one.spec.image] if one.spec else [])
         self.device_pods = self.pods.store.index(
-            lambda pod: [pod.spec.node_name] if pod.spec.node_name and shortage.devices(pod) else []
+            lambda pod: [pod.spec.node_name] if pod.spec.node_name and shortage.keeps_devices(pod) else []
         )
         self.routes_by_place = self.routes.store.index(route_conflicts.places)
         self.said_of_replica_sets = self.replica_set_events.store.index(

@@ -2,7 +2,7 @@
 
 import re
 
-from aim_engine.kube.errors import Fenced, KubeError
+from aim_engine.kube.errors import KubeError
 
 OWN_PORT = re.compile(r"(?<=:)[0-9]{1,5}(?=->)")
 """The port a connection happened to be made from, as in `read tcp 10.0.0.1:40312->10.0.0.2:443`."""
@@ -16,8 +16,5 @@ def told(error: KubeError) -> str:
     """The error as part of a condition's message, the same whenever the same thing fails.
 
     A message that is another one in every try would be written, and wake the object, in every try.
-    Losing the lease is no matter of one object: that ends the pass at once.
     """
-    if isinstance(error, Fenced):
-        raise error
     return OWN_PORT.sub("*", error.message)

@@ -18,7 +18,7 @@ from aim_engine.core import template_caches
 from aim_engine.core.conditions import Judgement
 from aim_engine.core.derived_name import label_value
 from aim_engine.core.health import Component
-from aim_engine.core.plan import Patch, PatchType, Plan, aim_target
+from aim_engine.core.plan import Patch, Plan, aim_target
 from aim_engine.core.runtime_config import Resolution
 from aim_engine.core.template_caches import Cache, Match
 from aim_engine.core.transitions import Note
@@ -118,7 +118,6 @@ def promotion(one: DownloadObject) -> Patch:
     ownerless = {"op": "remove", "path": "/metadata/ownerReferences"}
     return Patch(
         target=aim_target(type(one).__name__, one.metadata),
-        type=PatchType.JSON,
         body=(unchanged, ownerless),
     )
 

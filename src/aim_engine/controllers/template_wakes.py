@@ -10,7 +10,8 @@ from aim_engine.api.template import AIMClusterServiceTemplate, AIMServiceTemplat
 from aim_engine.api.template_cache import AIMTemplateCache
 from aim_engine.controllers import configs, kinds
 from aim_engine.controllers.cluster import Cluster
-from aim_engine.core import discovery, gpu_check, jobs, node_gpus, templates
+from aim_engine.controllers.job_reading import JOB_NAME
+from aim_engine.core import discovery, gpu_check, jobs, node_gpus, pods, templates
 from aim_engine.core.discovery import Waiting
 from aim_engine.kube.controller import Wake, owners
 from aim_engine.kube.store import Change, Index, Store
@@ -68,16 +69,17 @@ class Finder:
         return template.metadata.namespace or self._cluster.operator_namespace
 
     def of_pod(self, change: Change[Pod]) -> Iterable[Key]:
-        return self._of_pod(change.new or change.old)
+        return self._of_pod(change.new or change.old) if pods.tells_more(change.old, change.new) else ()
 
     def of_event(self, change: Change[Event]) -> Iterable[Key]:
         about = change.new.involved_object if change.new else None
         return self._of_pod(self._cluster.pods.store.get(Key(about.namespace, about.name))) if about else ()
 
     def _of_pod(self, pod: Pod | None) -> Iterable[Key]:
-        name = pod.metadata.labels.get(names.LABEL_TEMPLATE) if pod else None
-        if pod is None or name is None:
+        """The templates of a dry run's pod; pods that serve have the same label, but no Job."""
+        if pod is None or JOB_NAME not in pod.metadata.labels:
             return ()
+        name = pod.metadata.labels.get(names.LABEL_TEMPLATE)
         return (one.metadata.key for one in self._by_label[pod.metadata.namespace, name])
 
     def of_node(self, change: Change[Node]) -> Iterable[Key]:

@@ -1,6 +1,6 @@
 """CPU, memory and GPUs of an inference container."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from aim_engine.api import names, quantity
 from aim_engine.api.environment import ResourceRequirements
@@ -14,8 +14,13 @@ ORDINARY = ("cpu", "memory", "ephemeral-storage")
 Amounts = dict[str, int | str]
 
 
-def build(hardware: HardwareRequirements | None, *levels: ResourceRequirements | None) -> dict[str, Amounts]:
-    """What the container requests and may use at most: by its hardware, then each level laid over it."""
+def build(
+    hardware: HardwareRequirements | None, levels: Mapping[str, ResourceRequirements | None]
+) -> dict[str, Amounts]:
+    """What the container requests and may use at most: by its hardware, then each level laid over it.
+
+    Levels have the name of the object that they are written on.
+    """
     hardware = hardware or HardwareRequirements()
     gpu = hardware.gpu or GpuRequirements()
     count, name = gpu.requests or 0, gpu.resource_name or names.DEFAULT_GPU_RESOURCE
@@ -25,12 +30,13 @@ def build(hardware: HardwareRequirements | None, *levels: ResourceRequirements |
         requests = {"cpu": str(CPU_PER_GPU * count), "memory": f"{MEMORY_PER_GPU * count}Gi", name: str(count)}
         limits = {"memory": f"{MEMORY_LIMIT_PER_GPU * count}Gi", name: str(count)}
     cores = of_cpu(hardware.cpu)
-    given = [level for level in levels if level is not None]
+    named = {name: level for name, level in levels.items() if level is not None}
+    given = tuple(named.values())
     for level in (cores, *given):
         requests |= level.requests
         limits |= level.limits
     _align_devices(requests, limits, given)
-    _raise_memory_limit(requests, limits, given)
+    _raise_memory_limit(requests, limits, named)
     return {side: amounts for side, amounts in (("limits", limits), ("requests", requests)) if amounts}
 
 
@@ -55,10 +61,15 @@ def _align_devices(requests: Amounts, limits: Amounts, given: Sequence[ResourceR
         requests[name] = limits[name] = most if most is not None else asked if asked is not None else 0
 
 
-def _raise_memory_limit(requests: Amounts, limits: Amounts, given: Sequence[ResourceRequirements]) -> None:
+def _raise_memory_limit(requests: Amounts, limits: Amounts, named: Mapping[str, ResourceRequirements]) -> None:
     """A limit that nobody wrote never stands below what was requested."""
-    written = any("memory" in level.limits for level in given)
+    written = any("memory" in level.limits for level in named.values())
     if written or "memory" not in limits or "memory" not in requests:
         return
-    if quantity.parse(requests["memory"]) > quantity.parse(limits["memory"]):
+    try:
+        wanted = quantity.parse(requests["memory"])
+    except quantity.Malformed as mistake:
+        writers = [name for name, level in named.items() if "memory" in level.requests]
+        raise quantity.Malformed(f"resources.requests.memory of the {writers[-1]}: {mistake}") from mistake
+    if wanted > quantity.parse(limits["memory"]):
         limits["memory"] = requests["memory"]

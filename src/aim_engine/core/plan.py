@@ -27,19 +27,12 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}"
 
 
-class PatchType(StrEnum):
-    """How a change is written down."""
-
-    JSON = "application/json-patch+json"
-    MERGE = "application/merge-patch+json"
-
-
 class Patch(msgspec.Struct, frozen=True, kw_only=True):
     """A small change to an object that this plan does not describe as a whole."""
 
     target: Target
-    type: PatchType
     body: Any
+    """A merge patch, or a JSON patch if it is a sequence of operations."""
     subresource: str = ""
     best_effort: bool = False
     """Failure is not worth telling anybody."""

@@ -43,9 +43,10 @@ def requested(pod: Pod, device: str) -> int:
     return max([at_once, *(_wanted(container, device) for container in pod.spec.init_containers)])
 
 
-def devices(pod: Pod) -> bool:
+def keeps_devices(pod: Pod) -> bool:
     """Whether a pod keeps any device from others."""
-    return any("/" in name for container in pod.spec.containers for name in container.resources.requests)
+    containers = (*pod.spec.containers, *pod.spec.init_containers)
+    return any("/" in name for container in containers for name in container.resources.requests)
 
 
 def _wanted(container: Container, device: str) -> int:

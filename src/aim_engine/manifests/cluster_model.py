@@ -9,7 +9,7 @@ from aim_engine.api.model import AIMClusterModel
 from aim_engine.api.model_source import AIMClusterModelSource
 from aim_engine.core.model_sources import Found, label
 from aim_engine.core.parent import Parent
-from aim_engine.core.plan import Patch, PatchType, aim_target
+from aim_engine.core.plan import Patch, aim_target
 from aim_engine.objects import Manifest
 
 
@@ -41,7 +41,6 @@ def take_over(model: AIMClusterModel, parent: Parent) -> Patch:
     key, value = parent.name_label
     return Patch(
         target=aim_target("AIMClusterModel", model.metadata),
-        type=PatchType.MERGE,
         body={
             "metadata": {
                 "resourceVersion": model.metadata.resource_version,

@@ -15,7 +15,7 @@ from aim_engine.controllers.service.seen import is_ours, owns
 from aim_engine.controllers.service.view import View
 from aim_engine.core import runtime_config, service_cache
 from aim_engine.core.derived_name import label_value
-from aim_engine.core.plan import Patch, PatchType, Plan, Target, aim_target
+from aim_engine.core.plan import Patch, Plan, Target, aim_target
 from aim_engine.core.problems import Problem
 from aim_engine.core.service import Service
 from aim_engine.manifests import http_route, inference_service, service_children
@@ -152,7 +152,6 @@ def uses(view: View, fresh: frozenset[str]) -> tuple[Patch, ...]:
     return tuple(
         Patch(
             target=aim_target(type(one).__name__, one.metadata),
-            type=PatchType.MERGE,
             body={"metadata": {"uid": one.metadata.uid}, "status": now},
             subresource="status",
             best_effort=True,

@@ -44,7 +44,8 @@ def inference_pod(spec: AIMServiceSpec, seen: Seen) -> tuple[Pod | None, tuple[s
         image=model.spec.image,
         env=env.variables,
         resources=container_resources.build(
-            template.status.resolved_hardware, model.spec.resources, template.spec.resources, spec.resources
+            template.status.resolved_hardware,
+            {"model": model.spec.resources, "template": template.spec.resources, "service": spec.resources},
         ),
         affinity=template.status.resolved_node_affinity,
         pull_secrets=pull_secrets(levels, seen),
