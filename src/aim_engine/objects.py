@@ -62,6 +62,9 @@ class ObjectMeta(Wire):
     def key(self) -> Key:
         return Key(self.namespace, self.name)
 
+    def is_owned_by(self, uid: str) -> bool:
+        return any(owner.uid == uid for owner in self.owner_references)
+
 
 class Condition(Wire):
     """One observed aspect of an object; positive polarity, True is healthy."""

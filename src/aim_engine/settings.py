@@ -78,7 +78,7 @@ def read(arguments: Sequence[str], environment: Mapping[str, str], host: str) ->
     given = dict(flags(arguments))
     return Settings(
         **{**(FOR_PEOPLE if given.get("zap_devel") else {}), **given},
-        system_namespace=environment.get("AIM_SYSTEM_NAMESPACE") or "aim-system",
+        system_namespace=environment.get("AIM_SYSTEM_NAMESPACE") or Settings.system_namespace,
         identity=environment.get("POD_NAME") or host,
         leader_identity=environment.get("POD_NAME") or f"{host}_{uuid.uuid4()}",
         registry_mirrors=environment.get("AIM_REGISTRY_MIRRORS", ""),

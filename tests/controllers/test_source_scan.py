@@ -103,7 +103,7 @@ async def test_a_token_with_a_line_break_fails_its_own_filter_only() -> None:
 
 async def next_look(stage: World) -> timedelta:
     """When a source that has just looked looks again."""
-    await stage.look(MODEL_SOURCES, "s", namespace="")  # tells that it begins
+    await stage.settle(MODEL_SOURCES, "s", namespace="")  # tells that it begins
     after = (await stage.look(MODEL_SOURCES, "s", namespace="")).plan.requeue_after
     assert after is not None
     return after

@@ -134,9 +134,11 @@ class World:
         told = (*settled.occurrences, *concept.announces(walk.view))
         return Look(walk.plan, steps, may_apply, msgspec.to_builtins(stored), told)
 
-    async def settle(self, concept: Concept[Any, Any, Any], name: str, now: datetime = NOW) -> Look:
+    async def settle(
+        self, concept: Concept[Any, Any, Any], name: str, now: datetime = NOW, namespace: str = NAMESPACE
+    ) -> Look:
         """One look whose plan is carried out in the stores: objects are made, promoted and deleted."""
-        look = await self.look(concept, name, now)
+        look = await self.look(concept, name, now, namespace)
         for target in look.plan.delete if look.may_apply else ():
             self.drop(target.kind, target.name, target.api_version)
         for step in look.steps:
@@ -145,7 +147,7 @@ class World:
                 self.put(step.manifest)
         for patch in look.plan.patch if look.may_apply else ():
             self.promote(patch.target.api_version, patch.target.kind, patch.target.name)
-        item: Any = concept.informer(self.cluster).store.get(Key(NAMESPACE, name))
+        item: Any = concept.informer(self.cluster).store.get(Key(namespace, name))
         whole = {"apiVersion": concept.resource.api_version, "kind": concept.resource.kind}
         self.put({**whole, **msgspec.to_builtins(item), "status": look.status})
         return look

@@ -198,4 +198,4 @@ def test_an_autoscaler_that_was_left_behind_has_no_say() -> None:
 def test_timeouts_are_written_as_gateways_take_them(written: str, expected: str) -> None:
     duration = durations.parse(written)
     assert duration is not None
-    assert durations.for_gateway(duration) == expected
+    assert durations.text(duration) == expected

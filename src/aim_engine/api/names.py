@@ -36,7 +36,6 @@ LABEL_INFERENCE_SERVICE: Final = "serving.kserve.io/inferenceservice"
 # Values of LABEL_ORIGIN.
 ORIGIN_AUTO_GENERATED: Final = "auto-generated"
 ORIGIN_DERIVED: Final = "derived"
-ORIGIN_MANUAL: Final = "manual"
 
 # Values of LABEL_CACHE_TYPE.
 CACHE_TYPE_ARTIFACT: Final = "artifact"
@@ -46,13 +45,11 @@ CACHE_TYPE_TEMPLATE_CACHE: Final = "template-cache"
 # Values of LABEL_COMPONENT.
 COMPONENT_INFERENCE: Final = "inference"
 COMPONENT_DISCOVERY: Final = "discovery"
-COMPONENT_CACHE: Final = "cache"
 COMPONENT_DOWNLOAD: Final = "download"
 COMPONENT_CHECK_SIZE: Final = "check-size"
 
 # Values of LABEL_APP_COMPONENT, beside inference and discovery.
 COMPONENT_ROUTING: Final = "routing"
-COMPONENT_MODEL_STORAGE: Final = "model-storage"
 
 # Annotations.
 ANNOTATION_PAUSED: Final = f"{GROUP}/reconciliation-paused"
@@ -77,7 +74,6 @@ DEFAULT_HEADROOM_PERCENT: Final = 10
 DEFAULT_SYNC_INTERVAL: Final = "1h"
 DEFAULT_MAX_MODELS: Final = 100
 DEFAULT_REGISTRY: Final = "docker.io"
-DEFAULT_OPERATOR_NAMESPACE: Final = "aim-system"
 ARTIFACT_DOWNLOADER_IMAGE: Final = "ghcr.io/silogen/aim-artifact-downloader:0.2.0"
 MODEL_CACHE_DOWNLOADER_IMAGE: Final = "kserve/storage-initializer:v0.16.0"
 

@@ -1,4 +1,4 @@
-"""All that reconcilers read, as one read-only object: a store per kind, and what can be asked of them."""
+"""All that reconcilers read, as one object: a store per kind, what can be asked of them, and what passes remember."""
 
 import msgspec
 import structlog

@@ -71,7 +71,8 @@ def take_place(template: Template, question: Question | None, job: JobSeen, at: 
     """Stand in line if the template wants a discovery Job; whether it is its turn."""
     assert template.spec is not None
     who, line = Waiting(type(template).__name__, template.metadata.key), cluster.waiting_for_discovery
-    wants = question is not None and discovery_course.of(template, question, job, (), at).wants_job
+    none_yet = question is not None and job.job is None
+    wants = none_yet and discovery_course.of(template, question, job, (), at).wants_job
     if not wants or not gpu_available(template.spec, cluster.gpus):
         line.leave(who)
         return False

@@ -23,4 +23,4 @@ async def see_job(cluster: Cluster, key: Key) -> JobSeen:
 
 def belongs(pod: Pod, job: Job) -> bool:
     """Whether a pod is of this very Job, not of an earlier one of the same name."""
-    return any(owner.uid == job.metadata.uid for owner in pod.metadata.owner_references)
+    return pod.metadata.is_owned_by(job.metadata.uid)

@@ -156,7 +156,7 @@ def is_free(name: str, model: Model, view: View) -> bool:
 
 
 def owns(model: Model, template: Template) -> bool:
-    return any(owner.uid == model.metadata.uid for owner in template.metadata.owner_references)
+    return template.metadata.is_owned_by(model.metadata.uid)
 
 
 def is_outdated(template: Template, parameters: RuntimeParameters) -> bool:

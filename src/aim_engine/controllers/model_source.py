@@ -88,7 +88,7 @@ async def look(source: AIMClusterModelSource, cluster: Cluster) -> bool:
     scans, now = cluster.scans, datetime.now(UTC)
     if not scans.is_due(source, now):
         return False
-    if not scans.announce(source):
+    if not source_conditions.is_syncing(source.status.conditions if source.status else ()):
         return True
     scans.begin(source)
     scans.keep(source, await source_scan.scan(source, cluster, now))

@@ -13,7 +13,6 @@ class Scans:
     def __init__(self) -> None:
         self._last: dict[str, Scan] = {}
         self._demanded: set[str] = set()
-        self._announced: set[str] = set()
 
     def last(self, source: AIMClusterModelSource) -> Scan | None:
         return self._last.get(source.metadata.uid)
@@ -34,23 +33,14 @@ class Scans:
         last = self._last.get(source.metadata.uid)
         return last.at + (last.pause or model_sources.interval(source.spec)) - now if last else timedelta(0)
 
-    def announce(self, source: AIMClusterModelSource) -> bool:
-        """Whether it has been told already that the next scan begins; from now on it has."""
-        uid = source.metadata.uid
-        known = uid in self._announced
-        self._announced.add(uid)
-        return known
-
     def begin(self, source: AIMClusterModelSource) -> None:
         """A scan begins: what is demanded from now on is for the next one."""
         self._demanded.discard(source.metadata.uid)
 
     def keep(self, source: AIMClusterModelSource, scan: Scan) -> None:
         self._last[source.metadata.uid] = scan
-        self._announced.discard(source.metadata.uid)
 
     def forget(self, uid: str) -> None:
         """The source is gone."""
         self._last.pop(uid, None)
         self._demanded.discard(uid)
-        self._announced.discard(uid)

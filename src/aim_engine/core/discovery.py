@@ -1,9 +1,4 @@
-"""Discovery: what the dry run of an image is asked, when its Job may run, and what came of it.
-
-no Job ──► Job runs ──► output read ──► discovered, for as long as what was asked stays the same
-  ▲           │              │
-  └── pause ◄─┴── failed ◄───┘          60 s, doubling with every failure up to an hour
-"""
+"""Discovery: what the dry run of an image is asked, and when its Job may run; `discovery_course` tells how it goes."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -200,11 +195,7 @@ def is_discovery(job: Job) -> bool:
 
 def newest_job(template: Template, candidates: Iterable[Job]) -> Job | None:
     """The latest discovery Job that belongs to this very template."""
-    own = [
-        job
-        for job in candidates
-        if is_discovery(job) and any(owner.uid == template.metadata.uid for owner in job.metadata.owner_references)
-    ]
+    own = [job for job in candidates if is_discovery(job) and job.metadata.is_owned_by(template.metadata.uid)]
     return max(own, key=lambda job: (_created(job), job.metadata.name), default=None)
 
 

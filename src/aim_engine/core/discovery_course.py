@@ -1,4 +1,9 @@
-"""How the discovery of one template stands: its Job, its failures so far, and its result."""
+"""How the discovery of one template stands: its Job, its failures so far, and its result.
+
+no Job ──► Job runs ──► output read ──► discovered, for as long as what was asked stays the same
+  ▲           │              │
+  └── pause ◄─┴── failed ◄───┘          60 s, doubling with every failure up to an hour
+"""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -234,7 +239,7 @@ def _awaiting(state: DiscoveryState | None = None, at: Moment | None = None) -> 
     attempts = state.attempts if state else None
     if not attempts or at is None:
         return _note("False", reasons.AWAITING_DISCOVERY, "Waiting for discovery to complete")
-    pause = durations.for_gateway(at.timings.pause(attempts))
+    pause = durations.text(at.timings.pause(attempts))
     said = f"Waiting {pause} before retry (attempt {attempts} failed)"
     return _note("False", reasons.AWAITING_DISCOVERY, said)
 

@@ -19,7 +19,7 @@ def parse(text: str) -> timedelta | None:
         return None
 
 
-def for_gateway(duration: timedelta) -> str:
+def text(duration: timedelta) -> str:
     """The form that the Gateway API takes, whole numbers down to milliseconds: `3m0s`, `1s500ms`, `30s`."""
     seconds, milliseconds = divmod(duration // timedelta(milliseconds=1), 1000)
     minutes, seconds = divmod(seconds, 60)

@@ -5,7 +5,7 @@ from typing import Final
 import msgspec
 
 from aim_engine.api.status import AIMStatus
-from aim_engine.core.problems import UNREACHABLE, Category, Dependency, Failure, Problem, of_fetch
+from aim_engine.core.problems import Category, Dependency, Failure, Problem, of_fetch
 
 WORST_FIRST: Final = (
     AIMStatus.FAILED,
@@ -75,10 +75,6 @@ class Component(msgspec.Struct, frozen=True, kw_only=True):
 
     def has(self, *categories: Category) -> bool:
         return any(problem.category in categories for problem in self.problems)
-
-    @property
-    def is_unreachable(self) -> bool:
-        return self.has(*UNREACHABLE)
 
 
 def of_failed_fetch(name: str, failure: Failure, dependency: Dependency = Dependency.UNSPECIFIED) -> Component:

@@ -14,6 +14,7 @@ _FAILURES: Final = {
     "Evicted": (Category.INFRASTRUCTURE, "JobEvicted"),
 }
 _OTHERWISE: Final = (Category.INVALID_SPEC, "JobFailed")
+FAILURE_REASONS: Final = frozenset(reason for _, reason in (*_FAILURES.values(), _OTHERWISE))
 
 
 def is_complete(job: Job) -> bool:

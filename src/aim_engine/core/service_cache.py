@@ -10,14 +10,13 @@ from aim_engine.api.service import AIMServiceSpec, CachingMode
 from aim_engine.api.status import AIMStatus, ResolutionScope, ResolvedReference
 from aim_engine.api.template import AIMServiceTemplate, Template
 from aim_engine.api.template_cache import AIMTemplateCache, ResolvedDownload, TemplateScope
-from aim_engine.core import causes, health, naming, template_caches
+from aim_engine.core import causes, health, jobs, naming, template_caches
 from aim_engine.core.derived_name import derived, name_part
 from aim_engine.core.health import Component
 from aim_engine.core.problems import Dependency
 from aim_engine.core.service import Service
 from aim_engine.objects import Condition, Manifest
 
-JOB_FAILURES: Final = frozenset({"JobBackoffLimitExceeded", "JobDeadlineExceeded", "JobEvicted", "JobFailed"})
 SHARED: Final = frozenset({CachingMode.ALWAYS, CachingMode.SHARED})
 DEDICATED: Final = frozenset({CachingMode.NEVER, CachingMode.DEDICATED})
 
@@ -96,7 +95,7 @@ def _is_of(cache: AIMTemplateCache, template: str, scope: TemplateScope) -> bool
 
 
 def _belongs(cache: AIMTemplateCache, service: Service) -> bool:
-    owned = any(owner.uid == service.metadata.uid for owner in cache.metadata.owner_references)
+    owned = cache.metadata.is_owned_by(service.metadata.uid)
     return owned and _is_dedicated(cache)
 
 
@@ -211,7 +210,7 @@ def to_retry(
 def failed_for_good(download: DownloadObject) -> bool:
     """Whether a Job of a download has given up, not just one of its pods."""
     conditions = download.status.conditions if download.status else ()
-    return any(one.reason in JOB_FAILURES and one.status == "False" for one in conditions)
+    return any(one.reason in jobs.FAILURE_REASONS and one.status == "False" for one in conditions)
 
 
 def mounts(cache: AIMTemplateCache) -> tuple[tuple[Manifest, ...], tuple[Manifest, ...]]:

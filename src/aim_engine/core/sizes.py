@@ -21,11 +21,6 @@ def in_bytes(size: Quantity | None) -> int | None:
     return max(int(quantity.parse(size).to_integral_value(ROUND_CEILING)), 0) or None
 
 
-def effective(*candidates: int | None) -> int | None:
-    """The first size that is known."""
-    return next((size for size in candidates if size), None)
-
-
 def claim(size: int, headroom_percent: int) -> str:
     """What to request for weights of that size: with headroom, in whole gibibytes."""
     wanted = size * (100 + headroom_percent) // 100

@@ -68,6 +68,11 @@ def syncing(in_progress: bool) -> Note:
     )
 
 
+def is_syncing(stored: Sequence[Condition]) -> bool:
+    """Whether it has been told that registries are being queried."""
+    return any(one.type == reasons.SYNCING and one.status == "True" for one in stored)
+
+
 def reachable(scan: Scan) -> Note:
     """Whether all registries could be queried."""
     hosts = sorted({host for outcome in scan.outcomes for host in outcome.unreachable})

@@ -78,7 +78,7 @@ def may_use(cache: Cache, one: DownloadObject) -> bool:
 def is_own(cache: Cache, one: DownloadObject) -> bool:
     """Whether a download object was made by this cache, even if it has been promoted to shared since."""
     if one.metadata.owner_references:
-        return any(owner.uid == cache.metadata.uid for owner in one.metadata.owner_references)
+        return one.metadata.is_owned_by(cache.metadata.uid)
     return one.metadata.labels.get(names.LABEL_TEMPLATE_CACHE_NAME) == label_value(cache.metadata.name)
 
 

@@ -120,7 +120,7 @@ def owned_cache(template: Template, caches: Sequence[AIMTemplateCache]) -> AIMTe
 
 
 def _belongs(cache: AIMTemplateCache, template: Template) -> bool:
-    return any(owner.uid == template.metadata.uid for owner in cache.metadata.owner_references)
+    return cache.metadata.is_owned_by(template.metadata.uid)
 
 
 def _state(cache: AIMTemplateCache) -> AIMStatus:

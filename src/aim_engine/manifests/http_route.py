@@ -17,7 +17,7 @@ def build(
     """A route from this path of the gateway to the pods of the InferenceService."""
     namespace = service.metadata.namespace
     limit = durations.parse(routing.request_timeout) if routing.request_timeout else None
-    timeouts = {"timeouts": {"request": durations.for_gateway(limit)}} if limit is not None else {}
+    timeouts = {"timeouts": {"request": durations.text(limit)}} if limit is not None else {}
     rule = {
         "matches": [{"path": {"type": "PathPrefix", "value": path}}],
         "filters": [

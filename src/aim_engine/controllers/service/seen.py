@@ -85,7 +85,7 @@ def is_ours(service: Service, found: HasMetadata) -> bool:
 
 def owns(service: Service, found: HasMetadata) -> bool:
     """Whether what was found belongs to the service."""
-    return any(owner.uid == service.metadata.uid for owner in found.metadata.owner_references)
+    return found.metadata.is_owned_by(service.metadata.uid)
 
 
 async def fetch(service: Service, cluster: Cluster) -> Seen:

@@ -108,4 +108,4 @@ def announcements(seen: Seen, invalid_arguments: tuple[str, ...]) -> tuple[Occur
 
 
 def _announced(kind: Any, reason: str, message: str) -> Occurrence:
-    return Occurrence(type=kind, reason=reason, message=message, condition="", status="Unknown", recurring=False)
+    return Occurrence(type=kind, reason=reason, message=message, recurring=False)
