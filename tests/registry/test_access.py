@@ -16,12 +16,12 @@ from tests.registry.peer import Peer, Respond, gate, says, serving
 from tests.registry.pushing import Pusher
 from tests.registry.servers import PASSWORD, USER, Authority
 
+from aim_engine.proxies import Proxies
 from aim_engine.registry import credentials, errors, mirrors
 from aim_engine.registry.authorization import Permit
 from aim_engine.registry.client import Registry
 from aim_engine.registry.credentials import Keychain, PullSecret
 from aim_engine.registry.limits import Limits
-from aim_engine.registry.proxies import Proxies
 
 LABELS = {"is": "here"}
 

@@ -6,9 +6,9 @@ from tests.registry.conftest import LIMITS
 from tests.registry.peer import Respond, in_turn, says, serving
 from yarl import URL
 
+from aim_engine.proxies import Proxies
 from aim_engine.registry import errors
 from aim_engine.registry.exchange import Answer, Party, Question
-from aim_engine.registry.proxies import Proxies
 from aim_engine.registry.transport import Transport, trusting
 
 PARTY = Party("registry here.example", "here.example", "here.example", "here.example")

@@ -19,7 +19,7 @@ from aiohttp.payload import BytesPayload
 from multidict import CIMultiDict
 from yarl import URL
 
-from aim_engine.kube import proxies
+from aim_engine.kube import proxy
 from aim_engine.kube.connection import Connection
 from aim_engine.kube.errors import (
     Fenced,
@@ -116,7 +116,7 @@ class Transport:
         self._observer = observer
         self._agent = agent
         # Not by aiohttp's `trust_env`: that asks anew for every call, and brings the passwords of a netrc along.
-        self._proxy = connection.proxy or proxies.on_the_way_to(connection.server)
+        self._proxy = connection.proxy or proxy.on_the_way_to(connection.server)
         self._session: aiohttp.ClientSession | None = None
         self._denied: set[tuple[str, str]] = set()
 

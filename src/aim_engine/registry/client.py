@@ -6,6 +6,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TypeVar
 
+from aim_engine.proxies import Proxies
 from aim_engine.registry import endpoint, reference
 from aim_engine.registry.credentials import SECRET_KEYS, Credential, Keychain
 from aim_engine.registry.distribution import Distribution
@@ -22,7 +23,6 @@ from aim_engine.registry.images import Image, Images
 from aim_engine.registry.limits import Limits
 from aim_engine.registry.listing import DOCKER_HUB_LISTING, GHCR, GITHUB_API, Listing, Listings
 from aim_engine.registry.mirrors import Mirror
-from aim_engine.registry.proxies import Proxies
 from aim_engine.registry.reference import DOCKER_HUB
 from aim_engine.registry.transport import Transport, trusting
 

@@ -15,13 +15,13 @@ import msgspec
 from yarl import URL
 
 import aim_engine
+from aim_engine.proxies import Proxies
 from aim_engine.registry import failures
 from aim_engine.registry.cache import Expiring
 from aim_engine.registry.credentials import Credential
 from aim_engine.registry.errors import ConnectionLost, InvalidSetting, RateLimited, TimedOut
 from aim_engine.registry.exchange import Answer, Question
 from aim_engine.registry.limits import Limits
-from aim_engine.registry.proxies import Proxies
 
 TRANSIENT_STATUSES = frozenset({408, 500, 502, 503, 504})
 REPEATED = frozenset({307, 308})
