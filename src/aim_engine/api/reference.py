@@ -53,13 +53,16 @@ def _kind(kind: Kind) -> str:
 def _type(struct: type[Wire]) -> str:
     rules = cast("tuple[Rule, ...]", getattr(struct, "RULES", ()))
     said = "".join(f"- {rule.message}\n" for rule in rules)
-    fields = msgspec.structs.fields(struct)
-    own = "".join(_row(field.encode_name, field.type, field.required) for field in fields)
-    rows = _condition() if struct is Condition else own
+    rows = _condition() if struct is Condition else _own(struct)
     return (
         f"### {struct.__name__}\n\n{schema.text(struct)}\n\n"
         f"{_TABLE}{rows}\n{f'Refused otherwise:{2 * chr(10)}{said}{chr(10)}' if said else ''}"
     )
+
+
+def _own(struct: type[Wire]) -> str:
+    fields = msgspec.structs.fields(struct)
+    return "".join(_row(field.encode_name, field.type, field.required) for field in fields)
 
 
 def _condition() -> str:
