@@ -1,7 +1,6 @@
 """Which processes of a cluster live, and where they listen, as the kernel tells it."""
 
 import os
-import signal
 import socket
 import struct
 from contextlib import suppress
@@ -36,13 +35,6 @@ def alive(pid: int) -> bool:
         return (Path("/proc") / str(pid) / "stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return False
-
-
-def is_waiting(number: signal.Signals, pid: int) -> bool:
-    """Whether a signal was sent to a process that has not taken it yet."""
-    status = (Path("/proc") / str(pid) / "status").read_text()
-    pending = next(line for line in status.splitlines() if line.startswith("ShdPnd:"))
-    return bool(int(pending.partition(":")[2], 16) >> (number - 1) & 1)
 
 
 def of(directory: Path) -> set[int]:
