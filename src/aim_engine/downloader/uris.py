@@ -1,5 +1,6 @@
-"""What a URI names: a repository of the hub, or a bucket and a prefix."""
+"""Whether a URI can name a source, and the repository of one of the hub."""
 
+from aim_engine.downloader.bucket import Place
 from aim_engine.downloader.failures import UsageError
 
 HUB, STORE = "hf://", "s3://"
@@ -11,15 +12,10 @@ def require_source(uri: str) -> None:
         raise UsageError(f"Error: Unknown protocol. URL must start with hf:// or s3:// - was {uri}")
     if uri.startswith(HUB) and not repository_of(uri):
         raise UsageError(f"Error: {uri} names no repository; write hf://<organisation>/<name>")
-    if uri.startswith(STORE) and not bucket_of(uri):
+    if uri.startswith(STORE) and not Place.of(uri).bucket:
         raise UsageError(f"Error: {uri} names no bucket; write s3://<bucket>/<prefix>")
 
 
 def repository_of(uri: str) -> str:
     """Return the repository that an hf:// URI names."""
     return uri.removeprefix(HUB).strip("/")
-
-
-def bucket_of(uri: str) -> str:
-    """Return the bucket that an s3:// URI names."""
-    return uri.removeprefix(STORE).partition("/")[0]
